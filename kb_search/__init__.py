@@ -1,0 +1,1 @@
+"""Spanish knowledge-base search on nothing but PostgreSQL."""

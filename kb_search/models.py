@@ -1,0 +1,132 @@
+"""The values that go in and come out: entries, hits and search results."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Layer = Literal["fts", "typo", "semantic", "hybrid", "fallback"]
+Mode = Literal["auto", "lexical", "semantic", "hybrid"]
+Syntax = Literal["plain", "web"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What a person curates: one answer, and the ways to ask for it.
+
+    `aliases` are other ways to ask; `tags` are short labels; `metadata` is a JSON object;
+    `source` says where the text comes from (a URL, a file, an id).
+    """
+
+    section: str
+    title: str
+    content: str
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredEntry(Entry):
+    """An entry as the database holds it.
+
+    `updated_at` is ISO 8601 with the offset; `position` counts from 0 inside a document or a
+    fixed section; `document_id` is None for a curated entry.
+    """
+
+    id: int
+    collection: str
+    document_id: int | None
+    heading_path: tuple[str, ...]
+    position: int | None
+    updated_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermTrace:
+    """One word of the question under `explain=True`.
+
+    `entries` is how many entries of the collection hold it, `weight` its rarity (idf, no unit),
+    `share` its part (0..1) of the first hit's word evidence. `corrected_to` names the words of the collection used in its
+    place; `lexemes` are the stems that were looked up.
+    """
+
+    word: str
+    lexemes: tuple[str, ...]
+    entries: int
+    weight: float
+    corrected_to: tuple[str, ...]
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """An entry that was found, and why.
+
+    `score` is 0..1, comparable inside one collection, None for a fixed row. `highlights` are
+    (start, end) offsets into `snippet` in Python characters, end excluded, ascending, disjoint.
+    """
+
+    id: int
+    collection: str
+    section: str
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    score: float | None
+    matched_on: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+    layer: Layer
+    source: str | None
+    document_id: int | None
+    heading_path: tuple[str, ...]
+    position: int | None
+
+    def snippet_html(self, *, tag: str = "mark") -> str:
+        """The snippet as HTML: everything escaped first, then the highlights marked."""
+        pieces: list[str] = []
+        at = 0
+        for start, end in self.highlights:
+            pieces.append(html.escape(self.snippet[at:start]))
+            pieces.append(f"<{tag}>{html.escape(self.snippet[start:end])}</{tag}>")
+            at = end
+        pieces.append(html.escape(self.snippet[at:]))
+        return "".join(pieces)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult:
+    """What one search found.
+
+    `hits` come best first, the fixed rows (layer `fallback`) last. `confidence` is the
+    probability (0..1) that the first hit answers. `corrections` maps words as typed to the words
+    used. `degraded` gives short reasons why the answer is poorer than it could be. `truncated`
+    says that the question was cut. `explanation` is empty unless asked for.
+    """
+
+    query: str
+    layer: Layer
+    hits: tuple[Hit, ...]
+    confident: bool
+    confidence: float
+    corrections: Mapping[str, str]
+    degraded: tuple[str, ...]
+    truncated: bool
+    took_ms: float
+    explanation: tuple[TermTrace, ...] = ()
+
+    def to_context(self, *, max_chars: int = 6000) -> str:
+        """Numbered, citable grounding text of at most `max_chars` characters, in Spanish."""
+        from kb_search.grounding import grounding_text
+
+        return grounding_text(self, max_chars=max_chars)
+
+
+def as_tuple(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The texts of a database array, None as empty."""
+    return tuple(values or ())

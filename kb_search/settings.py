@@ -1,0 +1,90 @@
+"""Settings: every default, its bounds and its unit, read once at opening."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from kb_search.errors import ConfigError
+
+
+class Settings(BaseSettings):
+    """Read from `KB_SEARCH_*` in the environment, then from `.env` in the working folder."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="KB_SEARCH_", env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True
+    )
+
+    dsn: SecretStr | None = Field(
+        None, description="PostgreSQL DSN, passed on verbatim; unset: the embedded server."
+    )
+    data_dir: Path | None = Field(
+        None, description="Folder of the embedded server; unset: below the user's data folder."
+    )
+    collection: str = Field(
+        "default", min_length=1, max_length=200, description="Collection used when none is named."
+    )
+    limit: int = Field(4, ge=1, le=100, description="Hits of a search when no limit is given.")
+    fallback_sections: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("identidad", "skills"),
+        description="Sections of the fixed rows, comma separated; empty: none.",
+    )
+    fallback_limit: int = Field(10, ge=0, le=100, description="Most fixed rows of one answer.")
+    min_confidence: float = Field(
+        0.5, ge=0, le=1, description="Probability (0..1) from which an answer counts as confident."
+    )
+    max_question_chars: int = Field(
+        2_000, ge=50, le=20_000, description="Characters of a question that are read."
+    )
+    max_question_words: int = Field(
+        64, ge=4, le=256, description="Different words of a question that are searched."
+    )
+    snippet_chars: int = Field(
+        300, ge=80, le=2_000, description="Length of a snippet, in characters, about."
+    )
+    pool_min_size: int = Field(0, ge=0, le=100, description="Connections kept open.")
+    pool_max_size: int = Field(8, ge=1, le=500, description="Connections at most.")
+    connect_timeout_s: float = Field(
+        10, gt=0, le=300, description="Seconds to wait for a connection."
+    )
+    timeout_s: float = Field(
+        10, gt=0, le=3600, description="Seconds one statement of a search may take."
+    )
+    write_timeout_s: float = Field(
+        600, gt=0, le=86_400, description="Seconds one statement of a write or of upkeep may take."
+    )
+    statement_cache_size: int = Field(
+        100, ge=0, le=10_000, description="Prepared statements kept; 0 behind a transaction pooler."
+    )
+
+    @field_validator("fallback_sections", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("dsn")
+    @classmethod
+    def _not_blank(cls, value: SecretStr | None) -> SecretStr | None:
+        return value if value and value.get_secret_value().strip() else None
+
+
+def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any setting's type
+    """The settings of this process; `overrides` that are None are left out.
+
+    Raises:
+        ConfigError: a value is malformed or out of its bounds; the message names the variable.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        lines = [
+            f"KB_SEARCH_{'_'.join(str(part) for part in item['loc'][:1]).upper()}: {item['msg']}"
+            for item in error.errors(include_input=False, include_url=False)
+        ]
+        raise ConfigError("; ".join(lines)) from None
