@@ -34,17 +34,17 @@ def running_pgbouncer(dsn: str) -> Iterator[str]:
     port = _free_port()
     config = folder / "pgbouncer.ini"
     config.write_text(_config(dsn, port=port))
-    options: dict[str, int] = {}
+    uid = gid = None
     if os.geteuid() == 0:
         # It refuses to run as root. A socket folder is open to the server's own user alone.
         user = _owner_of_the_socket(dsn) or pwd.getpwnam("nobody")
-        options = {"user": user.pw_uid, "group": user.pw_gid}
+        uid, gid = user.pw_uid, user.pw_gid
         for path in (folder, config):
-            os.chown(path, user.pw_uid, user.pw_gid)
+            os.chown(path, uid, gid)
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [program, str(config)], stdout=output, stderr=output, cwd="/", **options
+            [program, str(config)], stdout=output, stderr=output, cwd="/", user=uid, group=gid
         )
         try:
             _wait_until_it_listens(process, port, log)
@@ -76,7 +76,6 @@ auth_type = any
 pool_mode = transaction
 max_client_conn = 200
 default_pool_size = 20
-max_prepared_statements = 0
 ignore_startup_parameters = extra_float_digits
 """
 
