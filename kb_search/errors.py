@@ -4,6 +4,7 @@ KbError
 ├── ConfigError        a setting is missing, malformed or out of bounds
 ├── QueryError         a call that cannot be carried out as it was made
 ├── SeedError          a seed file has a bad row (.path, .line)
+├── DocumentError      a file cannot be read as a document (.path, .reason)
 ├── NotFound           no entry has this id
 ├── NotOpen            the knowledge base is not open (or closed already)
 └── DatabaseError      PostgreSQL said no (.sqlstate)
@@ -46,6 +47,15 @@ class SeedError(KbError):
         self.reason = message
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
+
+
+class DocumentError(KbError):
+    """A file cannot be read as a document."""
+
+    def __init__(self, reason: str, *, path: Path | str) -> None:
+        self.path = Path(path)
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
 
 
 class NotFound(KbError):
