@@ -47,8 +47,8 @@ def yaml_rows(text: str) -> Iterator[YamlRow]:
     Raises:
         YamlError: it is not YAML, not a list, or a key is there twice.
     """
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             return
@@ -66,8 +66,6 @@ def yaml_rows(text: str) -> Iterator[YamlRow]:
         raise YamlError(f"invalid YAML: {error.reason}", line) from None
     except RecursionError:
         raise YamlError("invalid YAML: nested too deeply", None) from None
-    finally:
-        loader.dispose()
 
 
 def _key_lines(node: yaml.Node) -> dict[str, int]:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from kb_search.bundled import bundled_seed, bundled_seed_names, schema_sql
+from kb_search.errors import QueryError
+from kb_search.seeds.files import read_seed
+
+
+def test_the_schema_ships_with_the_package():
+    assert "CREATE SCHEMA IF NOT EXISTS kb_search" in schema_sql()
+
+
+def test_every_sample_can_be_read():
+    assert {"portfolio", "tienda"} <= set(bundled_seed_names())
+    for name in bundled_seed_names():
+        seed = read_seed(bundled_seed(name))
+        assert seed.entries or seed.statements
+
+
+def test_an_unknown_sample_names_those_that_there_are():
+    with pytest.raises(QueryError, match="portfolio"):
+        bundled_seed("nada")
