@@ -110,6 +110,10 @@ async def _container() -> AsyncIterator[Server]:
         raise NoServer("testcontainers is not installed") from error
     from docker.errors import DockerException
 
+    engine = _engine()
+    if engine is None:
+        raise NoServer("no container engine answers")
+    engine.close()
     try:
         container = PostgresContainer(
             _image(), username="kb_admin", password="kb-admin-test", dbname="postgres", driver=None
