@@ -20,7 +20,23 @@ export DEBIAN_FRONTEND=noninteractive
 
 engine() { docker -H "unix://$socket" "$@"; }
 
-running() { [ -s "$state/pid" ] && kill -0 "$(cat "$state/pid")" 2>/dev/null; }
+# Whether the process of a pid file is one of ours: a stale file may name anybody's.
+ours() {
+  [ -s "$1" ] && grep -qsF "$state/" "/proc/$(cat "$1")/cmdline"
+}
+
+stop() {
+  ours "$1" || return 0
+  local pid
+  pid=$(cat "$1")
+  kill "$pid"
+  for _ in $(seq 300); do
+    ours "$1" || return 0
+    sleep 0.1
+  done
+  echo "the container engine (process $pid) did not stop within 30 s" >&2
+  return 1
+}
 
 install_packages() {
   local missing=() package
@@ -38,14 +54,13 @@ install_packages() {
 }
 
 start_engine() {
-  running && engine version >/dev/null 2>&1 && return
-  rm -f "$socket" "$state/pid"
+  ours "$state/pid" && engine version >/dev/null 2>&1 && return
+  rm -rf "$socket" "$state/pid" "$state/exec" # left behind by one that was killed
   # No firewall rules of its own; published ports on loopback only.
   setsid dockerd -H "unix://$socket" --data-root "$state/data" --exec-root "$state/exec" \
     --pidfile "$state/pid" --storage-driver overlay2 --iptables=false --ip6tables=false \
     --ip 127.0.0.1 --log-level warn >"$state/engine.log" 2>&1 </dev/null &
-  local tries
-  for tries in $(seq 300); do
+  for _ in $(seq 300); do
     engine version >/dev/null 2>&1 && return
     sleep 0.1
   done
@@ -124,20 +139,13 @@ VARIABLES
 }
 
 down() {
-  if running; then
-    local pid tries
-    pid=$(cat "$state/pid")
+  if ours "$state/pid"; then
     engine ps -q | while read -r container; do engine rm -f "$container" >/dev/null; done
-    kill "$pid"
-    for tries in $(seq 300); do
-      kill -0 "$pid" 2>/dev/null || break
-      sleep 0.1
-    done
-    if kill -0 "$pid" 2>/dev/null; then
-      echo "the container engine (process $pid) did not stop within 30 s" >&2
-      exit 1
-    fi
   fi
+  stop "$state/pid"
+  stop "$state/exec/containerd/containerd.pid"
+  # What a killed engine left mounted, the innermost first.
+  cut -d' ' -f2 /proc/mounts | { grep "^$state/" || true; } | sort -r | xargs -r umount
   rm -rf "$state"
 }
 
