@@ -1,6 +1,6 @@
 -- The portfolio of an unnamed software developer: data to try kb_search with, and a pattern to copy.
 -- Plain SQL for the default collection. Run it as often as you like: an entry that is there already
--- (same section and title) stays as it is. Everything derived is the database's own work.
+-- (same section and title) stays as it is. The database keeps whatever is derived from it.
 
 INSERT INTO kb_search.entry (section, title, content, aliases, tags) VALUES
 
