@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kb_search import KnowledgeBase
 
 SEEDS = Path(__file__).parent.parent / "seed"
+POOLER = Path(__file__).parent / "pooler"
 SHARED = {"portfolio", "tienda"}
 _settled_on = pytest.StashKey[str]()
 
@@ -49,12 +50,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """As a role that may only read, only the tests of the shared collections can run."""
-    if config.getoption("road") != Road.READONLY:
-        return
-    reading = [item for item in items if SHARED & set(getattr(item, "fixturenames", ()))]
-    config.hook.pytest_deselected(items=[item for item in items if item not in reading])
-    items[:] = reading
+    """Leave out what a road does not allow, and the pooler's own tests on any other road."""
+    road = Road(config.getoption("road"))
+    kept = [item for item in items if _can_take(road, item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def _can_take(road: Road, item: pytest.Item) -> bool:
+    if item.path.parent == POOLER and road is not Road.PGBOUNCER:
+        return False
+    # As a role that may only read, only the tests of the shared collections can run.
+    return road is not Road.READONLY or bool(SHARED & set(getattr(item, "fixturenames", ())))
 
 
 def pytest_terminal_summary(

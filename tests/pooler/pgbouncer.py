@@ -15,6 +15,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 HOW_TO_GET_IT = "pgbouncer is not installed: apt-get install pgbouncer, or leave this road out"
 
+# Fewer than the tests have clients, so that one transaction's connection is the next one's too.
+SERVER_CONNECTIONS = 4
+
 
 class NoPooler(Exception):
     """The pooler is missing or did not start."""
@@ -75,7 +78,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 max_client_conn = 200
-default_pool_size = 20
+default_pool_size = {SERVER_CONNECTIONS}
 ignore_startup_parameters = extra_float_digits
 """
 
