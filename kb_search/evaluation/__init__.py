@@ -1,0 +1,1 @@
+"""Measuring a search on a collection of questions whose right entries are known."""
