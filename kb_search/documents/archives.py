@@ -47,9 +47,7 @@ def check_archive(data: bytes) -> list[str]:
 
 def _refuse_declared(members: list[zipfile.ZipInfo], packed: int) -> None:
     declared = sum(member.file_size for member in members)
-    if declared > MAX_UNPACKED_BYTES or (
-        declared > _SMALL_BYTES and declared > MAX_RATIO * packed
-    ):
+    if declared > MAX_UNPACKED_BYTES or (declared > _SMALL_BYTES and declared > MAX_RATIO * packed):
         raise Unreadable(f"zip bomb: {packed:,} bytes would unpack to {declared:,}")
     if any(member.flag_bits & 0x1 for member in members):
         raise Unreadable("encrypted: the archive inside needs a password")
@@ -115,7 +113,9 @@ class _PrologWatch:
                 self._parser = None  # not well-formed: the library that reads it will say so
 
     def _refuse(self, *_: object) -> None:
-        raise Unreadable(f"XML bomb: {self._name} declares a document type, which may hold entities")
+        raise Unreadable(
+            f"XML bomb: {self._name} declares a document type, which may hold entities"
+        )
 
     def _root(self, *_: object) -> None:
         self._parser = None

@@ -20,8 +20,8 @@ _LIGATURES = {
 _DROPPED = "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufffd"
 _BULLETS = "\uf0b7\uf0a7\uf0d8\uf0fc\uf076\uf02d"
 _TABLE: dict[int, str | None] = {
-    **{code: None for code in [*range(9), *range(14, 32), *range(127, 160)] if code != 0x85},
-    **{code: None for code in range(0xD800, 0xE000)},
+    **dict.fromkeys((*range(9), *range(14, 32), *range(127, 160))),
+    **dict.fromkeys(range(55296, 57344)),
     **dict.fromkeys(map(ord, _DROPPED)),
     **dict.fromkeys(map(ord, _BULLETS), "•"),
     **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), "\n"),
@@ -29,6 +29,14 @@ _TABLE: dict[int, str | None] = {
     **dict.fromkeys(range(0x2008, 0x200B), " "),
     **{ord(char): plain for char, plain in _LIGATURES.items()},
 }
+# What programs put where a title belongs.
+_NO_TITLE = re.compile(
+    r"\(?(?:anonymous|untitled\W?\d*|unspecified|sin t[íi]tulo\W?\d*"
+    r"|(?:powerpoint )?presentation\d*|presentaci[óo]n(?: de powerpoint)?\d*"
+    r"|documento?\d*|word document"
+    r"|microsoft (?:word|powerpoint|excel)\b.*|.*\.\w{2,5})\)?",
+    re.IGNORECASE,
+)
 _ASCII = re.compile(r"[\n\t -~]*")
 _BLANKS = re.compile(r"[ \t]{2,}|\t")
 _LINE_ENDS = re.compile(r"[ \t]+(?=\n)|(?<=\n)[ \t]+(?=\n)")
@@ -53,6 +61,12 @@ def clean_text(text: str) -> str:
 def clean_line(text: str) -> str:
     """The text on one line."""
     return " ".join(clean_block(text).split())
+
+
+def own_title(text: str | None) -> str:
+    """The title property of a file, empty where it is a program's filling or a file's name."""
+    title = clean_line(text or "")
+    return "" if _NO_TITLE.fullmatch(title) else title
 
 
 def words_of(text: str) -> set[str]:

@@ -42,9 +42,9 @@ def decode_text(data: bytes, *, declared: str | None = None) -> str:
     if _looks_binary(data[:_SAMPLE]):
         raise BinaryData("binary data, no text")
     data = data.replace(b"\0", b"")
-    for encoding in ("utf-8", declared):
+    for candidate in ("utf-8", declared or "ascii"):
         try:
-            return data.decode(encoding or "ascii")
+            return data.decode(candidate)
         except (UnicodeDecodeError, LookupError):
             continue
     if _mostly_utf8(data):

@@ -13,14 +13,47 @@ from kb_search.documents.sections import SectionBuilder
 from kb_search.documents.unreadable import Unreadable
 
 _DROPPED = frozenset(
-    "script style template noscript nav svg iframe object embed applet audio video canvas map "
-    "button select input textarea dialog menu".split()
+    [
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "nav",
+        "svg",
+        "iframe",
+        "object",
+        "embed",
+        "applet",
+        "audio",
+        "video",
+        "canvas",
+        "map",
+        "button",
+        "select",
+        "input",
+        "textarea",
+        "dialog",
+        "menu",
+    ]
 )
 _DROPPED_OUTSIDE_MAIN = frozenset({"footer", "aside"})
 _DROPPED_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dialog", "menu"})
 _DROPPED_CLASSES = frozenset(
-    "headerlink anchor toc navheader navfooter breadcrumb breadcrumbs sphinxsidebar "
-    "cookie-banner skip-link sr-only visually-hidden mw-editsection".split()
+    [
+        "headerlink",
+        "anchor",
+        "toc",
+        "navheader",
+        "navfooter",
+        "breadcrumb",
+        "breadcrumbs",
+        "sphinxsidebar",
+        "cookie-banner",
+        "skip-link",
+        "sr-only",
+        "visually-hidden",
+        "mw-editsection",
+    ]
 )
 
 

@@ -11,9 +11,49 @@ from kb_search.documents.sections import SectionBuilder
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark "
-    "math meter output progress q rp rt ruby s samp small span strike strong sub sup time tt u "
-    "var wbr".split()
+    [
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "math",
+        "meter",
+        "output",
+        "progress",
+        "q",
+        "rp",
+        "rt",
+        "ruby",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    ]
 )
 _GROUPS = frozenset({"ul", "ol", "table", "dl"})
 _CELLS = frozenset({"td", "th"})

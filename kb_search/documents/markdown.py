@@ -17,8 +17,9 @@ from kb_search.documents.unreadable import Unreadable
 from kb_search.documents.yaml_text import load_yaml, plain
 
 _FRONT_MATTER = re.compile(
-    r"\A\ufeff?(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<text>.*?)(?:^|\n)(?P<end>---|\.\.\.|\+\+\+)[ \t]*(?:\r?\n|\Z)",
-    re.S | re.M,
+    r"\A\ufeff?(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<text>.*?)"
+    r"(?:^|\n)(?P<end>---|\.\.\.|\+\+\+)[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]|\n]+)\]\]")
 _TAG_KEYS = ("tags", "tag", "keywords", "etiquetas", "categories", "categorias", "categorías")

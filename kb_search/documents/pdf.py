@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import pypdfium2 as pdfium
 
-from kb_search.documents.cleaning import clean_line, words_of
+from kb_search.documents.cleaning import clean_line, own_title, words_of
 from kb_search.documents.model import Document
 from kb_search.documents.pdf_headings import Heading, bookmarks, font_headings, outline_headings
 from kb_search.documents.pdf_layout import (
@@ -23,9 +22,6 @@ from kb_search.documents.unreadable import Unreadable
 
 _TAIL_BYTES = 4096
 _MAX_TITLE_LINES = 3
-# Word processors put "Microsoft Word - name.doc" and the like where a title belongs.
-_FILE_NAME = re.compile(r"\.\w{2,5}$|^Microsoft ")
-_BLANK_TITLES = {"", "(anonymous)", "untitled", "sin título", "unspecified"}
 
 
 def read_pdf(data: bytes, _text: str, name: str, max_section_chars: int) -> Document:
@@ -91,9 +87,9 @@ def _fill(builder: SectionBuilder, lines: Sequence[Line], headings: Sequence[Hea
 
 
 def _title(properties: dict[str, str], lines: Sequence[Line]) -> str | None:
-    """The title property where it is one, else what the first page alone has in the largest font."""
-    title = clean_line(properties.get("Title", ""))
-    if title.casefold() not in _BLANK_TITLES and not _FILE_NAME.search(title):
+    """The title property, else what the first page alone has in the largest font."""
+    title = own_title(properties.get("Title"))
+    if title:
         return title
     if not lines:
         return None

@@ -15,7 +15,7 @@ from kb_search.documents.pdf_lines import Line
 _NUMBERING = re.compile(
     r"^(?:(?:cap[íi]tulo|chapter|ap[ée]ndice|appendix|anexo|parte|part)\s+)?"
     r"(?:[\divxlc]+|[a-z])(?:\.\d+)*[.):]?\s+",
-    re.I,
+    re.IGNORECASE,
 )
 _NOT_WORD = re.compile(r"\W+")
 _SENTENCE_END = (".", ",", ";")
@@ -202,9 +202,7 @@ def _continues(before: Line, line: Line) -> bool:
     )
 
 
-def _is_heading(
-    lines: Sequence[Line], start: int, end: int, body: tuple[float, bool]
-) -> bool:
+def _is_heading(lines: Sequence[Line], start: int, end: int, body: tuple[float, bool]) -> bool:
     first, last = lines[start], lines[end - 1]
     text = " ".join(line.text for line in lines[start:end])
     if end - start > _MAX_HEADING_LINES or len(text) > 200 or not any(map(str.isalpha, text)):

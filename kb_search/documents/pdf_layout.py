@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +15,11 @@ _MARGIN_SHARE = 0.125
 _PAGE_NUMBER = re.compile(
     r"\W*(?:(?:p[áa]g(?:ina)?|page)\.?\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
     r"(?:\s*(?:de|of|/|-)\s*\d{1,4})?\W*",
-    re.I,
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
 _BULLET = re.compile(r"(?:[•▪■●○◦‣·–—*-]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
-_LEADER_DOTS = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d+|[ivxlc]+)$", re.I)
+_LEADER_DOTS = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d+|[ivxlc]+)$", re.IGNORECASE)
 _LOOSE_LEADING = 1.45
 
 
@@ -99,9 +100,7 @@ def in_reading_order(lines: list[Line]) -> list[Line]:
         lines = upright  # what is written along the margin is a stamp, not text
     blocks = _blocks(lines)
     if not any(
-        _beside_or_below(early, late)
-        for at, late in enumerate(blocks)
-        for early in blocks[:at]
+        _beside_or_below(early, late) for at, late in enumerate(blocks) for early in blocks[:at]
     ):
         return lines
     return [line for block in _ordered(blocks) for line in block]
@@ -154,9 +153,7 @@ def _ordered(blocks: list[list[Line]]) -> list[list[Line]]:
     return sorted(blocks, key=lambda block: -max(line.top for line in block))
 
 
-def _split(
-    blocks: list[list[Line]], spans: list[tuple[float, float]]
-) -> list[list[list[Line]]]:
+def _split(blocks: list[list[Line]], spans: list[tuple[float, float]]) -> list[list[list[Line]]]:
     groups: list[list[list[Line]]] = []
     reach = float("-inf")
     for span, block in sorted(zip(spans, blocks, strict=True), key=lambda pair: pair[0]):
@@ -192,7 +189,7 @@ def _joined(lines: list[Line], words: set[str]) -> str:
     width = max(line.right for line in lines) - min(line.left for line in lines)
     margin = max(line.right for line in lines)
     text = lines[0].text
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in itertools.pairwise(lines):
         whole = _made_whole(text, line.text, before.hyphen, words)
         if whole is not None:
             text = whole

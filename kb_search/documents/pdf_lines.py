@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2 as pdfium
-import pypdfium2.raw as raw
+from pypdfium2 import raw
 
 # PDFium writes U+FFFE for a hyphen at the end of a line and goes on with the next line.
 _LINE_ENDS = re.compile(r"\r\n|[\r\n]|\ufffe")
 _HYPHEN = "\ufffe"
-_BOLD_NAME = re.compile(rb"bold|black|heavy|semibold|demi", re.I)
+_BOLD_NAME = re.compile(rb"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _BOLD_WEIGHT = 600
 _NAME_BYTES = 96
 
@@ -76,14 +76,13 @@ class PageReader:
                 last = start + len(piece.rstrip()) - 1
                 if wide:  # PDFium counts UTF-16 units
                     first, last = (_units(text, at) for at in (first, last))
-                yield self._line(handle, piece.strip(), number, first, last, hyphen)
+                yield self._line(handle, piece.strip(), number, (first, last), hyphen=hyphen)
             start = following
 
     def _line(
-        self, handle: Any, text: str, number: int, first: int, last: int, hyphen: bool
+        self, handle: Any, text: str, number: int, ends: tuple[int, int], *, hyphen: bool
     ) -> Line:
-        first = raw.FPDFText_GetCharIndexFromTextIndex(handle, first)
-        last = raw.FPDFText_GetCharIndexFromTextIndex(handle, last)
+        first, last = (raw.FPDFText_GetCharIndexFromTextIndex(handle, end) for end in ends)
         box, matrix = self._box, self._matrix
         raw.FPDFText_GetLooseCharBox(handle, last, box)
         right = box.right

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from kb_search.documents.model import Document
@@ -29,11 +30,7 @@ def read_document(
         DocumentError: it cannot be read; `.reason` says why in one line.
     """
     try:
-        data = read_bytes(path, max_bytes=max_bytes)
-        kind, text = sniff(data, path)
-        document = _reader(kind)(data, text, path.stem, max_section_chars)
-        if not any(section.text for section in document.sections):
-            raise Unreadable("empty: there is no text in the file")
+        document = _read(path, max_bytes, max_section_chars)
     except Unreadable as error:
         raise DocumentError(str(error), path=path) from error.__cause__
     except MemoryError:
@@ -44,6 +41,15 @@ def read_document(
         said = " ".join(str(error).split())[:200]
         reason = f"damaged: {type(error).__name__}: {said}" if said else f"damaged: {error!r}"
         raise DocumentError(reason, path=path) from error
+    return document
+
+
+def _read(path: Path, max_bytes: int, max_section_chars: int) -> Document:
+    data = read_bytes(path, max_bytes=max_bytes)
+    kind, text = sniff(data, path)
+    document = _reader(kind)(data, text, path.stem, max_section_chars)
+    if not any(section.text for section in document.sections):
+        raise Unreadable("empty: there is no text in the file")
     return replace(document, mime=MIMES[kind], sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -81,6 +87,16 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 # The bytes, the text (of a text kind), the name without its ending, the longest section.
 Reader = Callable[[bytes, str, str, int], Document]
+_READERS: dict[Kind, tuple[str, str]] = {
+    "pdf": ("pdf", "read_pdf"),
+    "docx": ("word", "read_word"),
+    "xlsx": ("workbook", "read_workbook"),
+    "pptx": ("slides", "read_slides"),
+    "html": ("html_page", "read_html"),
+    "markdown": ("markdown", "read_markdown"),
+    "openapi": ("api_description", "read_api"),
+    "text": ("plain_text", "read_plain_text"),
+}
 
 
 def _too_large(size: int, max_bytes: int) -> str:
@@ -89,20 +105,11 @@ def _too_large(size: int, max_bytes: int) -> str:
 
 def _reader(kind: Kind) -> Reader:
     """The reader of a kind; its library is imported only where such a file comes along."""
-    if kind == "pdf":
-        from kb_search.documents.pdf import read_pdf as read
-    elif kind == "docx":
-        from kb_search.documents.word import read_word as read
-    elif kind == "xlsx":
-        from kb_search.documents.workbook import read_workbook as read
-    elif kind == "pptx":
-        from kb_search.documents.slides import read_slides as read
-    elif kind == "html":
-        from kb_search.documents.html_page import read_html as read
-    elif kind == "markdown":
-        from kb_search.documents.markdown import read_markdown as read
-    elif kind == "openapi":
-        from kb_search.documents.api_description import read_api as read
-    else:
-        from kb_search.documents.plain_text import read_plain_text as read
-    return read
+    module, function = _READERS[kind]
+    try:
+        reader: Reader = getattr(import_module(f"kb_search.documents.{module}"), function)
+    except ModuleNotFoundError as error:
+        raise Unreadable(
+            f"reading it needs the package {error.name}: pip install 'kb-search[documents]'"
+        ) from error
+    return reader

@@ -9,7 +9,7 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 
-from kb_search.documents.cleaning import clean_line, clean_text
+from kb_search.documents.cleaning import clean_line, clean_text, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 
@@ -33,8 +33,7 @@ def read_slides(data: bytes, _text: str, name: str, max_section_chars: int) -> D
         if notes:
             builder.paragraph(f"Notas: {notes}")
     properties = deck.core_properties
-    said = clean_line(properties.title or "")
-    title = (said if said != "PowerPoint Presentation" else "") or first_title or name
+    title = own_title(properties.title) or first_title or name
     keywords = (properties.keywords or "").replace(";", ",").split(",")
     return Document(
         title=title,

@@ -49,9 +49,11 @@ SUFFIXES: dict[str, Kind] = {
 _MAIN_PARTS: dict[str, Kind] = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx"}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
-_HTML = re.compile(r"\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html)\b", re.I | re.S)
-_API_KEY = re.compile(r"""^\s*\{?\s*["']?(openapi|swagger)["']?\s*:""", re.M)
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
+_HTML = re.compile(
+    r"\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+_API_KEY = re.compile(r"""^\s*\{?\s*["']?(openapi|swagger)["']?\s*:""", re.MULTILINE)
+_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 
 
 def sniff(data: bytes, path: Path) -> tuple[Kind, str]:
@@ -94,7 +96,9 @@ def _text_kind(data: bytes, path: Path) -> tuple[Kind, str]:
     kind = SUFFIXES.get(path.suffix.lower(), "text")
     declared = _DECLARED.search(data[:2048]) if data[:2048].lstrip()[:1] == b"<" else None
     try:
-        text = decode_text(data, declared=declared[1].decode("ascii", "replace") if declared else None)
+        text = decode_text(
+            data, declared=declared[1].decode("ascii", "replace") if declared else None
+        )
     except BinaryData:
         raise Unreadable("binary data of a kind that cannot be read as a document") from None
     if not text.strip():

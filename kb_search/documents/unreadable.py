@@ -6,5 +6,5 @@
 from __future__ import annotations
 
 
-class Unreadable(Exception):  # noqa: N818 - named for what happened, like the public errors
+class Unreadable(Exception):
     """A reason in one line, for the person who wants the file read."""

@@ -6,12 +6,13 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from docx.opc.package import OpcPackage, PartFactory
+from docx.opc.package import OpcPackage
+from docx.opc.part import PartFactory
 from docx.oxml.ns import qn
 from docx.package import Package
 from docx.parts.document import DocumentPart
 
-from kb_search.documents.cleaning import clean_line, clean_text
+from kb_search.documents.cleaning import clean_line, clean_text, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 from kb_search.documents.unreadable import Unreadable
@@ -41,7 +42,7 @@ def read_word(data: bytes, _text: str, name: str, max_section_chars: int) -> Doc
     properties = document.core_properties
     title = (
         clean_line(filler.title)
-        or clean_line(_property(properties, "title"))
+        or own_title(_property(properties, "title"))
         or filler.builder.first_heading
         or name
     )
@@ -154,4 +155,3 @@ def _cells(row: Any) -> Iterator[Any]:
             content = child.find(_SDT_CONTENT)
             if content is not None:
                 yield from content.iterchildren(_TC)
-

@@ -13,11 +13,11 @@ from docx.oxml.ns import qn
 _HEADING = re.compile(
     r"(?:heading|t[íi]tulo|encabezado|titre|überschrift|intestazione|titolo|cap[çc]alera|t[íi]tol"
     r"|cabe[çc]alho|kop|rubrik)\s*([1-9])",
-    re.I,
+    re.IGNORECASE,
 )
 _TITLES = {"title", "título", "titulo", "puesto", "título del documento", "titre", "titel"}
-_LIST = re.compile(r"list\b|lista\b|liste\b", re.I)
-_CONTENTS = re.compile(r"(?:toc|tdc|índice|indice|contents)\s*(?:\d|heading)", re.I)
+_LIST = re.compile(r"list\b|lista\b|liste\b", re.IGNORECASE)
+_CONTENTS = re.compile(r"(?:toc|tdc|índice|indice|contents)\s*(?:\d|heading)", re.IGNORECASE)
 _BODY_LEVEL = 9  # outline level "body text"
 
 _STYLE_ID, _VAL = qn("w:styleId"), qn("w:val")

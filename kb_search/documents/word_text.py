@@ -107,4 +107,3 @@ def is_contents(control: Any) -> bool:
     """Whether a content control holds the table of contents."""
     gallery = control.find(f"{qn('w:sdtPr')}/{qn('w:docPartObj')}/{qn('w:docPartGallery')}")
     return gallery is not None and gallery.get(qn("w:val")) == "Table of Contents"
-

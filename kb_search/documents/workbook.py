@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import io
 import re
 import warnings
@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 
-from kb_search.documents.cleaning import clean_line
+from kb_search.documents.cleaning import clean_line, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 
@@ -38,13 +38,11 @@ def read_workbook(data: bytes, _text: str, name: str, max_section_chars: int) ->
                     hidden.append(sheet.title)
                     continue
                 sheet.reset_dimensions()  # what the file says of its size may be wrong
-                builder.heading(1, sheet.title, metadata={"sheet": sheet.title})
-                for paragraph in _paragraphs(sheet.iter_rows()):
-                    builder.paragraph(paragraph)
+                _add_sheet(builder, sheet)
             properties = book.properties
         finally:
             book.close()
-    title = clean_line(properties.title or "") or name
+    title = own_title(properties.title) or name
     keywords = (properties.keywords or "").replace(";", ",").split(",")
     return Document(
         title=title,
@@ -53,6 +51,16 @@ def read_workbook(data: bytes, _text: str, name: str, max_section_chars: int) ->
         tags=tuple(word for word in map(clean_line, keywords) if word),
         metadata={"hidden_sheets": hidden} if hidden else {},
     )
+
+
+def _add_sheet(builder: SectionBuilder, sheet: Any) -> None:
+    """An empty sheet, of which new workbooks used to have two, gives no section."""
+    opened = False
+    for paragraph in _paragraphs(sheet.iter_rows()):
+        if not opened:
+            builder.heading(1, sheet.title, metadata={"sheet": sheet.title})
+            opened = True
+        builder.paragraph(paragraph)
 
 
 def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
@@ -96,8 +104,8 @@ def _cell_text(cell: Any) -> str:
         return "sí" if value else "no"
     if isinstance(value, int | float):
         return _number(value, cell.number_format or "General")
-    if isinstance(value, datetime.datetime):
-        return f"{value:%Y-%m-%d}" if value.time() == datetime.time() else f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, dt.datetime):
+        return f"{value:%Y-%m-%d}" if value.time() == dt.time() else f"{value:%Y-%m-%d %H:%M}"
     return clean_line(str(value))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,9 +50,9 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
         return [plain(item) for item in value]
-    if isinstance(value, datetime.date):
+    if isinstance(value, dt.date):
         return value.isoformat()
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value.replace("\0", "") if isinstance(value, str) else value
