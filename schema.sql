@@ -1,1 +1,515 @@
--- placeholder
+-- The schema of kb_search, for PostgreSQL 15 to 18. Idempotent: `kb-search init` runs it whole, in
+-- one transaction, under an advisory lock. Everything that is derived from an entry (search
+-- vectors, frequencies, vocabulary) is the work of this file alone, so that plain SQL is enough to
+-- fill a knowledge base:
+--
+--     INSERT INTO kb_search.entry (section, title, content) VALUES ('tarifas', 'Tarifas', '…');
+--
+-- Functions name every schema: from PostgreSQL 17 on, index builds and generated columns run
+-- under a restricted search_path.
+
+CREATE SCHEMA IF NOT EXISTS kb_search;
+
+-- 1. Extensions ----------------------------------------------------------------------------------
+-- pg_trgm may live in any schema (managed services have one of their own) and may be there already.
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm') THEN
+        CREATE EXTENSION pg_trgm;
+    END IF;
+END
+$$;
+
+-- 2. Analysis: from text to words and stems -------------------------------------------------------
+-- One analysis for entries and questions. A text becomes words of letters and digits, folded (no
+-- case, no accents, ñ kept); a word becomes a stem by the Snowball stemmer for Spanish, helped
+-- where that needs accents or stops short. No dictionary here has stop words: "quien eres" is
+-- a question, and rarity weighs its words.
+
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_ts_dict AS d
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = d.dictnamespace
+        WHERE n.nspname = 'kb_search' AND d.dictname = 'spanish_stem'
+    ) THEN
+        CREATE TEXT SEARCH DICTIONARY kb_search.spanish_stem (template = pg_catalog.snowball, language = spanish);
+        CREATE TEXT SEARCH DICTIONARY kb_search.plain_word (template = pg_catalog.simple);
+        CREATE TEXT SEARCH CONFIGURATION kb_search.spanish (parser = pg_catalog."default");
+        ALTER TEXT SEARCH CONFIGURATION kb_search.spanish
+            ADD MAPPING FOR asciiword, word, numword, int, uint, float, sfloat WITH kb_search.spanish_stem;
+        CREATE TEXT SEARCH CONFIGURATION kb_search.words (parser = pg_catalog."default");
+        ALTER TEXT SEARCH CONFIGURATION kb_search.words
+            ADD MAPPING FOR asciiword, word, numword, int, uint, float, sfloat WITH kb_search.plain_word;
+    END IF;
+END
+$$;
+
+-- Letters without case, accents, ligatures, invisible characters; ñ stays a letter of its own.
+-- Decomposing first makes lower() right for accented capitals even in a database with the C ctype.
+CREATE OR REPLACE FUNCTION kb_search.fold(input text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.regexp_replace(
+    pg_catalog.replace(
+        pg_catalog.lower(pg_catalog.normalize(input, 'NFKD')), U&'n\0303', 'ñ'
+    ),
+    U&'[\0300-\036F\00AD\200B-\200D\2060\FEFF]', '', 'g'
+);
+
+-- What a text says besides its plain words: compounds run together (post-venta → postventa,
+-- ABC-1234 → abc1234, Node.js → nodejs, O'Brien → obrien, p.ej. → pej) and telephone numbers
+-- without their spaces (also without the country's prefix). Input is folded.
+CREATE OR REPLACE FUNCTION kb_search.joined_words(folded text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN folded ~ '[a-zñ0-9][-.''’ʼ‐‑][a-zñ0-9]|\d \d' THEN (
+    SELECT pg_catalog.string_agg(
+        CASE WHEN found[1] ~ '^\+?\d[\d .-]*$'
+            THEN (
+                SELECT CASE
+                    WHEN pg_catalog.length(digits) < 7 THEN ''
+                    WHEN pg_catalog.length(digits) > 9 THEN digits || ' ' || pg_catalog.right(digits, 9)
+                    ELSE digits
+                END
+                FROM pg_catalog.regexp_replace(found[1], '\D', '', 'g') AS number (digits)
+            )
+            ELSE pg_catalog.regexp_replace(found[1], '[^a-zñ0-9]', '', 'g')
+        END, ' ' ORDER BY nr)
+    FROM pg_catalog.regexp_matches(
+        folded,
+        '(\+?\d{1,4}(?:[ .-]\d{2,4}){2,}(?!\d)|\m[a-zñ0-9]+(?:[-''’ʼ‐‑][a-zñ0-9]+)+\M'
+        '|\m(?:[a-z]\.){2,}[a-z]?|\m[a-z][a-z0-9]*\.(?:js|ts|py|io|ai|net|app|dev|rs|db)\M)',
+        'g'
+    ) WITH ORDINALITY AS match (found, nr)
+) END;
+
+-- The words of a text, in order, one space between them: letters and digits only, folded, cut at
+-- 64 characters; C++, C# and .NET as cplusplus, csharp and dotnet, 1.000,50 as 1000 50; the joined
+-- words last. NULL and a text without words give ''.
+CREATE OR REPLACE FUNCTION kb_search.words_of(input text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+        CASE WHEN folded ~ '[#+]|\.net|\d\.\d' THEN
+            pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+            pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+                folded,
+                '\m([a-z])\+\+', '\1plusplus ', 'g'),
+                '\m([a-z])#(?!\w)', '\1sharp ', 'g'),
+                '\.net\M', ' dotnet', 'g'),
+                '(\d)\.(?=\d{3}(?!\d))', '\1', 'g')
+        ELSE folded END || coalesce(' ' || kb_search.joined_words(folded), ''),
+        '[^[:alnum:]ñ]+', ' ', 'g'),
+        '([^ ]{64})[^ ]+', '\1', 'g'))
+    FROM (SELECT kb_search.fold(coalesce(input, ''))) AS f (folded)
+);
+
+-- Words made ready for the stemmer, one for one: plurals that it does not join (luces, días), the
+-- accents its rules need (facturación), verbs without their pronouns (devuélvemelo, pagarlo) and
+-- without the diphthong of their stressed forms (cuesta, puede → costa, pode). Input: words_of().
+CREATE OR REPLACE FUNCTION kb_search.stem_forms(words text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(
+        pg_catalog.translate(words, 'ñ', 'n'),
+        '\m([a-z]{2,})ces\M', '\1z', 'g'),
+        '\m(?![a-z]+mos\M)([a-z]{2,3}[aeiou])s\M', '\1', 'g'),
+        '\m([a-z]+(?:[aei]r|ando|i?endo))(?:(?:me|te|se|nos|os)l[aeo]s?|l[eo]s?)\M', '\1', 'g'),
+        '\m([a-z]{2,}(?:[abd-hj-oq-tv-z]ar|[a-hj-tv-z][ei]r|ando|i?endo))(?:las?|[mts]e|n?os)\M', '\1', 'g'),
+        '\m([a-z]{4,}[ae])(?:[mts]e|nos)l[aeo]s?\M', '\1', 'g'),
+        '\m([a-z]+[aeiou])ciones\M', '\1cion', 'g'),
+        '\m([a-z]*[au])cion\M', '\1ción', 'g'),
+        '\m([a-z]+)logia(s?)\M', '\1logía\2', 'g'),
+        '\m([a-z]*[b-df-hj-npr-tv-z])ue([b-df-hj-np-tv-z]{1,3}(?:[aeo]s?|[ae]n))\M', '\1o\2', 'g'),
+        '\m([a-z]+)ie([b-df-hj-np-tv-z]{1,3}(?:[aeo]s?|[ae]n))\M', '\1e\2', 'g');
+
+-- The stems of words, one for one and in order.
+CREATE OR REPLACE FUNCTION kb_search.stems_of(words text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT coalesce(pg_catalog.array_agg(
+        coalesce((pg_catalog.ts_lexize('kb_search.spanish_stem', form))[1], form) ORDER BY nr), '{}')
+    FROM pg_catalog.string_to_table(
+        kb_search.stem_forms(pg_catalog.array_to_string(words, ' ')), ' '
+    ) WITH ORDINALITY AS f (form, nr)
+    WHERE form <> ''
+);
+
+-- How a word sounds, for typing slips: letters that sound alike in Spanish written alike (b/v,
+-- c/s/z, g/j, ll/y, qu/k, h silent, m before b and p), double letters once. Input: one word.
+CREATE OR REPLACE FUNCTION kb_search.sound(word text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.translate(
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+        word, 'll', 'y', 'g'), 'ch', 'C', 'g'), 'qu(?=[ei])|c(?=[^eihC]|$)', 'k', 'g'),
+        'g(?=[ei])', 'j', 'g'), 'gu(?=[ei])', 'g', 'g'),
+    'vczxwñh', 'bsssun'), 'm(?=[bp])', 'n', 'g'), '(.)\1+', '\1', 'g');
+
+-- 3. The search vectors of one entry ---------------------------------------------------------------
+-- Labels: A title and headings, B aliases, C tags, D content. At most 250,000 characters of the
+-- content are indexed (fewer where characters take more than one byte), since a vector holds 1 MB;
+-- a longer entry is stored whole.
+
+CREATE OR REPLACE FUNCTION kb_search.indexed_part(input text, bytes integer) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN pg_catalog.octet_length(input) <= bytes THEN input
+    ELSE pg_catalog.left(input, (
+        bytes::bigint * pg_catalog.char_length(input) / pg_catalog.octet_length(input))::integer) END;
+
+-- The lexeme that names a collection, so that one index serves many. No word holds "=".
+CREATE OR REPLACE FUNCTION kb_search.collection_lexeme(collection text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN '=' || pg_catalog.md5(collection);
+
+-- The vector of an entry: of stems (with the collection's lexeme) or of plain words.
+CREATE OR REPLACE FUNCTION kb_search.entry_vector(
+    collection text, title text, heading_path text[], aliases text[], tags text[], content text, stemmed boolean
+) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT CASE WHEN stemmed
+            THEN pg_catalog.array_to_tsvector(ARRAY[kb_search.collection_lexeme(collection)])
+            ELSE ''::tsvector END
+        || pg_catalog.setweight(pg_catalog.to_tsvector(config, part[1]), 'A')
+        || pg_catalog.setweight(pg_catalog.to_tsvector(config, part[2]), 'B')
+        || pg_catalog.setweight(pg_catalog.to_tsvector(config, part[3]), 'C')
+        || pg_catalog.setweight(pg_catalog.to_tsvector(config, part[4]), 'D')
+    FROM (
+        SELECT
+            CASE WHEN stemmed THEN 'kb_search.spanish'::regconfig ELSE 'kb_search.words'::regconfig END,
+            pg_catalog.array_agg(
+                CASE WHEN stemmed THEN kb_search.stem_forms(field_words) ELSE field_words END ORDER BY nr)
+        FROM (
+            SELECT nr, kb_search.words_of(
+                kb_search.indexed_part(field, CASE nr WHEN 4 THEN 250000 ELSE 25000 END))
+            FROM pg_catalog.unnest(ARRAY[
+                pg_catalog.concat_ws(' ', title, pg_catalog.array_to_string(heading_path, ' ')),
+                pg_catalog.array_to_string(aliases, ' '),
+                pg_catalog.array_to_string(tags, ' '),
+                content
+            ]) WITH ORDINALITY AS f (field, nr)
+        ) AS w (nr, field_words)
+    ) AS v (config, part)
+);
+
+-- The ways to ask for an entry as one text, for the comparison by trigrams.
+CREATE OR REPLACE FUNCTION kb_search.asked(title text, aliases text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN kb_search.words_of(kb_search.indexed_part(
+    title || ' ' || pg_catalog.array_to_string(aliases, ' '), 25000));
+
+-- 4. Tables ----------------------------------------------------------------------------------------
+
+-- Facts about this schema: its version, the fingerprint of the analysis that made the data.
+CREATE TABLE IF NOT EXISTS kb_search.meta (
+    key text PRIMARY KEY,
+    value text NOT NULL
+);
+
+-- One row a file that was taken in; its sections are entries.
+CREATE TABLE IF NOT EXISTS kb_search.document (
+    id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    collection text NOT NULL DEFAULT 'default' CHECK (char_length(collection) BETWEEN 1 AND 200),
+    source text NOT NULL,
+    title text NOT NULL DEFAULT '',
+    sha256 text NOT NULL,
+    mime text NOT NULL DEFAULT '',
+    tags text[] NOT NULL DEFAULT '{}',
+    summary text,
+    metadata jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(metadata) = 'object'),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- The unit of retrieval. `document_id` is null for what a person curates.
+CREATE TABLE IF NOT EXISTS kb_search.entry (
+    id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    collection text NOT NULL DEFAULT 'default' CHECK (char_length(collection) BETWEEN 1 AND 200),
+    section text NOT NULL DEFAULT '',
+    title text NOT NULL DEFAULT '',
+    content text NOT NULL DEFAULT '',
+    aliases text[] NOT NULL DEFAULT '{}',
+    tags text[] NOT NULL DEFAULT '{}',
+    metadata jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(metadata) = 'object'),
+    source text,
+    document_id bigint REFERENCES kb_search.document (id) ON DELETE CASCADE,
+    heading_path text[] NOT NULL DEFAULT '{}',
+    position integer,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    stems tsvector GENERATED ALWAYS AS (
+        kb_search.entry_vector(collection, title, heading_path, aliases, tags, content, true)) STORED,
+    words tsvector GENERATED ALWAYS AS (
+        kb_search.entry_vector(collection, title, heading_path, aliases, tags, content, false)) STORED,
+    -- for the length norm
+    content_words integer GENERATED ALWAYS AS (pg_catalog.regexp_count(content, '\S+')) STORED
+);
+
+-- Frequencies, a row a statement that changed them: triggers only append differences, which never
+-- wait for one another; readers add them up; kb_search.fold_counts() merges them now and then.
+CREATE TABLE IF NOT EXISTS kb_search.entry_count (
+    collection text NOT NULL,
+    entries bigint NOT NULL,
+    content_words bigint NOT NULL,
+    folded boolean NOT NULL DEFAULT false
+);
+CREATE TABLE IF NOT EXISTS kb_search.stem_count (
+    collection text NOT NULL,
+    stem text NOT NULL,
+    entries bigint NOT NULL,
+    folded boolean NOT NULL DEFAULT false
+);
+-- The vocabulary: each word of a collection with its stem and its sound.
+CREATE TABLE IF NOT EXISTS kb_search.word_count (
+    collection text NOT NULL,
+    word text NOT NULL,
+    stem text NOT NULL,
+    sound text NOT NULL,
+    entries bigint NOT NULL,
+    folded boolean NOT NULL DEFAULT false
+);
+
+-- General Spanish, the same for every collection: `share` (0..1) of short texts that hold the word,
+-- 0 where it is only known to be one. Loaded by `kb-search init` from the package's word lists.
+CREATE TABLE IF NOT EXISTS kb_search.spanish_word (
+    word text PRIMARY KEY,
+    stem text NOT NULL,
+    share real NOT NULL DEFAULT 0
+);
+
+-- Other ways to say a thing, filled by people: a question that holds `phrase` is also asked with
+-- `synonym`. Both are words_of(), so that the pair is found however it is typed.
+CREATE TABLE IF NOT EXISTS kb_search.synonym (
+    collection text NOT NULL DEFAULT 'default' CHECK (char_length(collection) BETWEEN 1 AND 200),
+    phrase text NOT NULL CHECK (phrase <> ''),
+    synonym text NOT NULL CHECK (synonym <> ''),
+    both_ways boolean NOT NULL DEFAULT true,
+    PRIMARY KEY (collection, phrase, synonym)
+);
+
+-- 5. Indexes, each with the query that needs it ------------------------------------------------------
+
+-- seeds and add(): a curated entry is known by its section and title (digests: titles may be long)
+CREATE UNIQUE INDEX IF NOT EXISTS entry_natural_key ON kb_search.entry
+    (collection, pg_catalog.md5(section), pg_catalog.md5(title))
+    WHERE title <> '' AND document_id IS NULL;
+-- search: the candidates of a question
+CREATE INDEX IF NOT EXISTS entry_stems ON kb_search.entry USING gin (stems);
+-- the fixed rows, and lists of one section
+CREATE INDEX IF NOT EXISTS entry_section ON kb_search.entry (collection, section, position, id);
+-- documents: their sections in order, and their removal
+CREATE INDEX IF NOT EXISTS entry_document ON kb_search.entry (document_id, position)
+    WHERE document_id IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS document_source ON kb_search.document
+    (collection, pg_catalog.md5(source));
+-- question terms: how many entries hold a stem or a word; the words of a stem
+CREATE INDEX IF NOT EXISTS entry_count_collection ON kb_search.entry_count (collection);
+CREATE INDEX IF NOT EXISTS stem_count_stem ON kb_search.stem_count (collection, stem) INCLUDE (entries);
+CREATE INDEX IF NOT EXISTS word_count_word ON kb_search.word_count (collection, word) INCLUDE (entries);
+CREATE INDEX IF NOT EXISTS word_count_stem ON kb_search.word_count (collection, stem) INCLUDE (word, entries);
+CREATE INDEX IF NOT EXISTS spanish_word_stem ON kb_search.spanish_word (stem) INCLUDE (share);
+-- folding: what was appended since the last time
+CREATE INDEX IF NOT EXISTS stem_count_fresh ON kb_search.stem_count (collection) WHERE NOT folded;
+CREATE INDEX IF NOT EXISTS word_count_fresh ON kb_search.word_count (collection) WHERE NOT folded;
+
+-- 6. What needs pg_trgm, in whatever schema it lives --------------------------------------------------
+-- The one place where a name is put into SQL. A setting of an extension may be fixed to a function
+-- by a plain role only after the extension was touched in the session, hence show_trgm().
+
+DO $do$
+DECLARE
+    trgm text := (
+        SELECT quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm');
+BEGIN
+    EXECUTE format('SELECT %s.show_trgm('''')', trgm);
+
+    -- corrections: words of a collection that look or sound like the one typed
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS word_count_sound ON kb_search.word_count USING gin (sound %s.gin_trgm_ops)', trgm);
+    EXECUTE format($sql$
+        CREATE OR REPLACE FUNCTION kb_search.similar_words(in_collection text, typed text, most integer)
+        RETURNS TABLE (word text, stem text, entries bigint)
+        LANGUAGE sql STABLE STRICT PARALLEL SAFE
+        SET pg_trgm.similarity_threshold = 0.25
+        AS $body$
+            SELECT w.word, w.stem, sum(w.entries)::bigint
+            FROM kb_search.word_count AS w
+            WHERE w.collection = in_collection
+                AND w.sound OPERATOR(%1$s.%%) kb_search.sound(typed)
+                AND abs(length(w.word) - length(typed)) <= 3
+            GROUP BY w.word, w.stem, w.sound
+            HAVING sum(w.entries) > 0
+            ORDER BY %1$s.similarity(w.sound, kb_search.sound(typed)) + %1$s.similarity(w.word, typed) DESC,
+                sum(w.entries) DESC, w.word
+            LIMIT most
+        $body$ $sql$, trgm);
+
+    -- the last resort: titles and aliases that hold something like the whole question
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS entry_asked ON kb_search.entry USING gin (kb_search.asked(title, aliases) %s.gin_trgm_ops)', trgm);
+    EXECUTE format($sql$
+        CREATE OR REPLACE FUNCTION kb_search.similar_entries(in_collection text, question text)
+        RETURNS TABLE (id bigint, similarity real)
+        LANGUAGE sql STABLE STRICT PARALLEL SAFE
+        SET pg_trgm.word_similarity_threshold = 0.55
+        AS $body$
+            SELECT e.id, %1$s.word_similarity(question, kb_search.asked(e.title, e.aliases))
+            FROM kb_search.entry AS e
+            WHERE e.collection = in_collection
+                AND question OPERATOR(%1$s.<%%) kb_search.asked(e.title, e.aliases)
+        $body$ $sql$, trgm);
+END
+$do$;
+
+-- 7. Keeping frequencies right ------------------------------------------------------------------------
+-- An AFTER STATEMENT trigger an event, with the changed rows as a transition table; an UPDATE takes
+-- its old rows away and adds its new ones. The functions run as the schema's owner, so that
+-- whoever may write an entry needs no right on the tables of counts.
+
+-- Merges what was appended to the counts of one collection. Skips, without waiting, while another
+-- transaction does so, and where a snapshot older than that one could see its rows twice.
+CREATE OR REPLACE FUNCTION kb_search.fold_counts(in_collection text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed'
+        OR NOT pg_try_advisory_xact_lock(hashtext('kb_search.fold_counts'), hashtext(in_collection)) THEN
+        RETURN false;
+    END IF;
+    WITH gone AS (DELETE FROM kb_search.entry_count WHERE collection = in_collection RETURNING *)
+    INSERT INTO kb_search.entry_count (collection, entries, content_words, folded)
+    SELECT in_collection, sum(entries), sum(content_words), true FROM gone HAVING sum(entries) <> 0;
+
+    WITH fresh AS (
+        DELETE FROM kb_search.stem_count WHERE collection = in_collection AND NOT folded RETURNING stem, entries
+    ), merged AS (
+        DELETE FROM kb_search.stem_count AS c
+        WHERE c.collection = in_collection AND c.folded AND c.stem IN (SELECT stem FROM fresh)
+        RETURNING c.stem, c.entries
+    )
+    INSERT INTO kb_search.stem_count (collection, stem, entries, folded)
+    SELECT in_collection, stem, sum(entries), true
+    FROM (SELECT * FROM fresh UNION ALL SELECT * FROM merged) AS c
+    GROUP BY stem HAVING sum(entries) <> 0;
+
+    WITH fresh AS (
+        DELETE FROM kb_search.word_count WHERE collection = in_collection AND NOT folded
+        RETURNING word, stem, sound, entries
+    ), merged AS (
+        DELETE FROM kb_search.word_count AS c
+        WHERE c.collection = in_collection AND c.folded AND c.word IN (SELECT word FROM fresh)
+        RETURNING c.word, c.stem, c.sound, c.entries
+    )
+    INSERT INTO kb_search.word_count (collection, word, stem, sound, entries, folded)
+    SELECT in_collection, word, stem, sound, sum(entries), true
+    FROM (SELECT * FROM fresh UNION ALL SELECT * FROM merged) AS c
+    GROUP BY word, stem, sound HAVING sum(entries) <> 0;
+    RETURN true;
+END
+$$;
+
+-- Appends what the changed rows add (argument 1) or take away (argument -1).
+CREATE OR REPLACE FUNCTION kb_search.count_changed_rows() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    sign constant integer := tg_argv[0]::integer;
+    changed text;
+BEGIN
+    INSERT INTO kb_search.entry_count (collection, entries, content_words)
+    SELECT r.collection, sign * count(*), sign * sum(r.content_words) FROM changed_rows AS r GROUP BY r.collection;
+
+    INSERT INTO kb_search.stem_count (collection, stem, entries)
+    SELECT r.collection, s.stem, sign * count(*)
+    FROM changed_rows AS r CROSS JOIN unnest(tsvector_to_array(r.stems)) AS s (stem)
+    WHERE s.stem <> kb_search.collection_lexeme(r.collection)
+    GROUP BY r.collection, s.stem;
+
+    WITH change AS MATERIALIZED (
+        SELECT r.collection, w.word, sign * count(*) AS entries
+        FROM changed_rows AS r CROSS JOIN unnest(tsvector_to_array(r.words)) AS w (word)
+        GROUP BY r.collection, w.word
+    ), listed AS (
+        SELECT array_agg(DISTINCT word) AS all_words FROM change
+    ), analysed AS MATERIALIZED (
+        SELECT a.word, a.stem
+        FROM listed CROSS JOIN LATERAL unnest(all_words, kb_search.stems_of(all_words)) AS a (word, stem)
+    )
+    INSERT INTO kb_search.word_count (collection, word, stem, sound, entries)
+    SELECT c.collection, c.word, a.stem, kb_search.sound(c.word), c.entries
+    FROM change AS c JOIN analysed AS a USING (word);
+
+    FOR changed IN SELECT DISTINCT r.collection FROM changed_rows AS r LOOP
+        IF (SELECT count(*) >= 64 FROM kb_search.entry_count AS c WHERE c.collection = changed AND NOT c.folded) THEN
+            PERFORM kb_search.fold_counts(changed);
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION kb_search.forget_counts() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    DELETE FROM kb_search.entry_count;
+    DELETE FROM kb_search.stem_count;
+    DELETE FROM kb_search.word_count;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION kb_search.touch_entry() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    NEW.updated_at := now();
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER entry_added AFTER INSERT ON kb_search.entry
+    REFERENCING NEW TABLE AS changed_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION kb_search.count_changed_rows('1');
+CREATE OR REPLACE TRIGGER entry_removed AFTER DELETE ON kb_search.entry
+    REFERENCING OLD TABLE AS changed_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION kb_search.count_changed_rows('-1');
+CREATE OR REPLACE TRIGGER entry_updated_from AFTER UPDATE ON kb_search.entry
+    REFERENCING OLD TABLE AS changed_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION kb_search.count_changed_rows('-1');
+CREATE OR REPLACE TRIGGER entry_updated_to AFTER UPDATE ON kb_search.entry
+    REFERENCING NEW TABLE AS changed_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION kb_search.count_changed_rows('1');
+CREATE OR REPLACE TRIGGER entry_emptied AFTER TRUNCATE ON kb_search.entry
+    FOR EACH STATEMENT EXECUTE FUNCTION kb_search.forget_counts();
+-- an equal entry stays untouched, updated_at and all
+CREATE OR REPLACE TRIGGER entry_touched BEFORE UPDATE ON kb_search.entry
+    FOR EACH ROW
+    WHEN (NEW.updated_at = OLD.updated_at AND
+        (NEW.collection, NEW.section, NEW.title, NEW.content, NEW.aliases, NEW.tags, NEW.metadata, NEW.source,
+            NEW.document_id, NEW.heading_path, NEW.position)
+        IS DISTINCT FROM
+        (OLD.collection, OLD.section, OLD.title, OLD.content, OLD.aliases, OLD.tags, OLD.metadata, OLD.source,
+            OLD.document_id, OLD.heading_path, OLD.position))
+    EXECUTE FUNCTION kb_search.touch_entry();
+
+-- 8. The fingerprint of the analysis ----------------------------------------------------------------
+-- Stems change between server majors, and with this file: vectors made under another fingerprint
+-- no longer match what a question is turned into. `kb-search doctor` compares, `rebuild` mends.
+
+CREATE OR REPLACE FUNCTION kb_search.analysis_fingerprint() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT 'postgresql-' || pg_catalog.current_setting('server_version_num')::integer / 10000 || '/'
+        || pg_catalog.md5(pg_catalog.string_agg(pg_catalog.pg_get_functiondef(p.oid), '' ORDER BY p.proname))
+    FROM pg_catalog.pg_proc AS p
+    WHERE p.pronamespace = 'kb_search'::regnamespace AND p.proname IN (
+        'fold', 'joined_words', 'words_of', 'stem_forms', 'stems_of', 'indexed_part', 'collection_lexeme',
+        'entry_vector')
+);
+
+INSERT INTO kb_search.meta (key, value) VALUES
+    ('schema_version', '1'), ('analysis', kb_search.analysis_fingerprint())
+ON CONFLICT DO NOTHING;
