@@ -81,9 +81,10 @@ def _read_corpus(path: Path) -> dict[str, Entry]:
             raise SeedError("has neither title nor text", path=path, line=line)
         if id_ in entries:
             raise SeedError(f"the _id {id_!r} is there twice", path=path, line=line)
+        # Section and title are an entry's key, where there is a title: rows that share one need
+        # a section each.
+        section = f"{_SECTION}{titles[title]}" if title and titles[title] else _SECTION
         titles[title] += 1
-        # Section and title are an entry's key: rows that share a title need a section each.
-        section = _SECTION if titles[title] == 1 else f"{_SECTION}{titles[title]}"
         entries[id_] = Entry(section=section, title=title, content=text, source=id_)
     return entries
 
