@@ -22,7 +22,6 @@ from kb_search.servers.folders import Home, home_of, is_plain
 from kb_search.servers.wire import ServerFault, disk_fault
 
 if sys.platform != "win32":
-    import grp
     import pwd
 
 SERVICE_ACCOUNTS = ("postgres", "nobody")
@@ -207,9 +206,11 @@ if sys.platform != "win32":
         )
         if sys.platform != "linux":
             raise closed
-        _MOUNT_POINT.mkdir(mode=0o755, parents=True, exist_ok=True)
-        if _MOUNT_POINT.lstat().st_uid != 0 or _MOUNT_POINT.parent.lstat().st_uid != 0:
-            raise closed
+        for step in (_MOUNT_POINT.parent, _MOUNT_POINT):
+            step.mkdir(exist_ok=True)
+            if step.is_symlink() or step.lstat().st_uid != 0:
+                raise closed
+            step.chmod(0o755)
         libc = ctypes.CDLL(None, use_errno=True)
         source, target = os.fsencode(folder), os.fsencode(_MOUNT_POINT)
         if (

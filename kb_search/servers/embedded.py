@@ -17,7 +17,7 @@ from kb_search.errors import KbError
 from kb_search.servers.binaries import find_binaries
 from kb_search.servers.folders import DATABASE, ROLE, full_data_dir
 from kb_search.servers.starting import Joined, Request, join, public_error
-from kb_search.servers.wire import Message, ServerFault, decode
+from kb_search.servers.wire import Message, ServerFault, decode, encode
 
 DEFAULT_TIMEOUT_S = 120.0
 _CLOSE_S = 5.0
@@ -44,6 +44,10 @@ class EmbeddedServer:
         """The address, with the password where there is one; it stays the same on a socket."""
         return dsn_of(self._joined.description)
 
+    def dsn_of(self, database: str) -> str:
+        """The address of another database on the server."""
+        return dsn_of(self._joined.description, database=database)
+
     @property
     def socket_dir(self) -> Path | None:
         """The private folder of the server's socket; None where it listens on loopback."""
@@ -67,7 +71,8 @@ class EmbeddedServer:
         """What keeps the server running while it is open, in this process or a later one."""
         return self._joined.connection
 
-    def _begin_watch(self) -> None:
+    def begin_watch(self) -> None:
+        """The second half of opening: come back where the supervisor is killed."""
         self._joined.connection.setblocking(False)
         self._watch = asyncio.create_task(self._revive_when_lost())
 
@@ -90,6 +95,11 @@ class EmbeddedServer:
             self._joined.connection.close()
             self._joined = joined
             joined.connection.setblocking(False)
+
+    async def promote(self, name: str) -> None:
+        """Let the cluster take this name when the server has stopped (the end of an upgrade)."""
+        address = {"token": self._joined.description["token"], "op": "promote", "name": name}
+        await asyncio.get_running_loop().sock_sendall(self._joined.connection, encode(address))
 
     async def close(self) -> None:
         """Give up this share; of the last one it returns when the server has stopped."""
@@ -139,9 +149,12 @@ async def open_embedded_server(
         ConfigError: the extra is missing, or the folder or the user cannot be used.
         Unreachable: the server did not get ready within `timeout_s`.
     """
-    request = make_request(data_dir, timeout_s=timeout_s, loopback=loopback)
+    return await open_requested(make_request(data_dir, timeout_s=timeout_s, loopback=loopback))
+
+
+async def open_requested(request: Request) -> EmbeddedServer:
     server = EmbeddedServer(request, await _join(request))
-    server._begin_watch()  # noqa: SLF001 - the second half of its construction
+    server.begin_watch()
     return server
 
 

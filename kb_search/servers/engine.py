@@ -7,8 +7,6 @@ library alone.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import secrets
 import shutil
 import signal
@@ -95,15 +93,17 @@ class Engine:
     def _look(self) -> None:
         for leftover in self._home.path.glob(f"{_MAKING}*"):
             shutil.rmtree(leftover, ignore_errors=True)
+        if self._order.purpose == "fill":  # an upgrade that did not come to its end
+            shutil.rmtree(self.cluster, ignore_errors=True)
         majors, mine = self._home.majors(), int(self._order.version.split(".")[0])
         if (self.cluster / "PG_VERSION").exists():
             newest = majors[-1] if majors else mine
-            if newest > mine and not self._order.existing:
+            if newest > mine and self._order.purpose == "serve":
                 raise self._foreign_data(newest, mine)
             self._next = self._await_other
-        elif self._order.existing:
+        elif self._order.purpose == "dump":
             raise ServerFault(f"There is no cluster {self._order.cluster} in {self._data_dir}.")
-        elif majors and not self._order.bare:
+        elif majors and self._order.purpose == "serve":
             raise self._foreign_data(majors[-1], mine)
         else:
             self._make()
@@ -126,7 +126,8 @@ class Engine:
         password_file = self._write_password() if self._order.loopback else None
         self._run(
             commands.initdb_command(self._bin_dir, self._making, password_file=password_file),
-            then=self._finish_making if self._order.bare else self._create_database,
+            # The dump of an upgrade brings the database itself.
+            then=self._finish_making if self._order.purpose == "fill" else self._create_database,
         )
 
     def _create_database(self) -> None:
@@ -144,9 +145,7 @@ class Engine:
         self._making = None
         self._next = self._await_other
 
-    def _run(
-        self, command: list[str], *, then: Callable[[], None], text_in: bytes = b""
-    ) -> None:
+    def _run(self, command: list[str], *, then: Callable[[], None], text_in: bytes = b"") -> None:
         """Run a program to its end, step by step; `then` follows its success."""
         self.output.take_tail()
         child = self._child = start(
@@ -253,16 +252,13 @@ class Engine:
     def _signal_server(self, number: signal.Signals) -> None:
         """Our own child, not yet waited for: its number cannot be another's."""
         assert self._server is not None
-        if sys.platform != "win32":
+        if sys.platform == "win32":  # no signals there: pg_ctl has a way of its own
+            command = commands.stop_command(
+                self._bin_dir, self.cluster, fast=number == signal.SIGINT
+            )
+            start(command, self.output, dies_by=_KILL).wait()
+        else:
             self._server.send_signal(number)
-            return
-        mode = "fast" if number == signal.SIGINT else "immediate"
-        program = str(self._bin_dir / "pg_ctl.exe")
-        start(
-            [program, "stop", "--no-wait", f"--mode={mode}", f"--pgdata={self.cluster}"],
-            self.output,
-            dies_by=_KILL,
-        ).wait()
 
     def _failure(self, what: str, tail: str | None = None) -> ServerFault:
         tail = self.output.take_tail() if tail is None else tail

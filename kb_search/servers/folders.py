@@ -62,11 +62,8 @@ class Home:
 
     def majors(self) -> list[int]:
         """The PostgreSQL majors that have a finished cluster here, ascending."""
-        found = []
-        for entry in os.scandir(self.path):
-            if entry.name.isdecimal() and (Path(entry.path) / "PG_VERSION").exists():
-                found.append(int(entry.name))
-        return sorted(found)
+        entries = [entry for entry in self.path.iterdir() if entry.name.isdecimal()]
+        return sorted(int(entry.name) for entry in entries if (entry / "PG_VERSION").exists())
 
 
 def home_of(data_dir: Path) -> Home:
@@ -103,7 +100,9 @@ def default_data_dir() -> Path:
     if xdg.startswith("/"):
         return Path(xdg) / "kb_search"
     if os.geteuid() == 0:  # root's home is closed to the user that the server runs as
-        return Path("/usr/local/var/kb_search" if sys.platform == "darwin" else "/var/lib/kb_search")
+        return Path(
+            "/usr/local/var/kb_search" if sys.platform == "darwin" else "/var/lib/kb_search"
+        )
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "kb_search"
     return Path.home() / ".local" / "share" / "kb_search"

@@ -6,6 +6,7 @@ inherits it. The standard library alone.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -26,6 +27,7 @@ else:
         fcntl.lockf(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # what the systems say of a held lock
 _OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -42,7 +44,10 @@ def take_lock(path: Path, *, wait_s: float) -> int | None:
     while True:
         try:
             _lock(descriptor, shared=False)
-        except OSError:
+        except OSError as error:
+            if error.errno not in _HELD:  # such as a file system without locks
+                os.close(descriptor)
+                raise
             if time.monotonic() >= deadline:
                 os.close(descriptor)
                 return None
@@ -59,8 +64,8 @@ def is_locked(path: Path) -> bool:
         return False
     try:
         _lock(descriptor, shared=True)
-    except OSError:
-        return True
+    except OSError as error:
+        return error.errno in _HELD
     else:
         return False
     finally:

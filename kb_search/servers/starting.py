@@ -23,7 +23,7 @@ from kb_search.errors import ConfigError, KbError, QueryError, Unreachable
 from kb_search.servers.binaries import Binaries
 from kb_search.servers.folders import Home, home_of
 from kb_search.servers.locks import is_locked
-from kb_search.servers.wire import Message, ServerFault, decode, encode, receive
+from kb_search.servers.wire import Message, Purpose, ServerFault, decode, encode, receive
 
 _POLL_S = 0.01
 _SLICE_S = 0.25
@@ -58,15 +58,14 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Which server to join; the last three serve upgrades and tests (see `supervisor.Order`)."""
+    """Which server to join, for what."""
 
     data_dir: Path
     binaries: Binaries
     cluster: str
     timeout_s: float
     loopback: bool = sys.platform == "win32"
-    existing: bool = False
-    bare: bool = False
+    purpose: Purpose = "serve"
 
 
 # A child by fork() is no user of the server, and must not keep it running after its parent.
@@ -100,6 +99,11 @@ def join(request: Request, given_up: Event) -> Joined:
     deaths = 0
     while not given_up.is_set():
         running = _is_supervised(home)
+        if running and request.purpose != "serve":
+            raise QueryError(
+                f"The server in {request.data_dir} is in use (kb-search server status names the "
+                "processes): end them first."
+            )
         connection = _knock(home, request.cluster) if running else _start(request)
         answer = None
         if connection is not None:
@@ -192,9 +196,7 @@ def _connect(home: Home, message: Message) -> socket.socket | None:
     return connection
 
 
-def _wait_for_answer(
-    connection: socket.socket, deadline: float, given_up: Event
-) -> Message | None:
+def _wait_for_answer(connection: socket.socket, deadline: float, given_up: Event) -> Message | None:
     """None where the supervisor ended without a word, or nothing came in time."""
     connection.settimeout(_SLICE_S)
     while time.monotonic() < deadline and not given_up.is_set():
@@ -244,8 +246,7 @@ def _spawn(
         "descriptor": descriptor,
         "call_back": call_back,
         "loopback": request.loopback,
-        "existing": request.existing,
-        "bare": request.bare,
+        "purpose": request.purpose,
     }
     kept = ("HOME", "XDG_CACHE_HOME", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH")
     detached: dict[str, Any] = (

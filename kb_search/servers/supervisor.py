@@ -8,13 +8,14 @@ life. Started by `starting.py` with the standard library alone, so that it is th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
 import signal
 import socket
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from kb_search.servers.engine import Engine
 from kb_search.servers.locks import take_lock
 from kb_search.servers.peers import Peer, Peers, socket_from
 from kb_search.servers.sockets import CONTROL_NAME, remove_sockets, socket_folder
-from kb_search.servers.wire import Message, ServerFault, disk_fault, encode
+from kb_search.servers.wire import Message, Purpose, ServerFault, disk_fault, encode
 
 _BUSY_TICK_S = 0.01
 # Also how often the sockets are touched, so that no cleaner of old files takes them.
@@ -34,9 +35,9 @@ _IDLE_TICK_S = 1800.0 if sys.platform != "win32" else 0.25
 class Order:
     """What the starter asks for.
 
-    `cluster` is the name of the cluster's folder; it must be there already where `existing`,
-    and is made without the database where `bare` (both for an upgrade). The first user is the
-    socket with the number `descriptor`, or waits at the loopback port `call_back`.
+    `cluster` is the name of the cluster's folder. The first user is the socket with the number
+    `descriptor`, or waits at the loopback port `call_back`; for an upgrade (see `Purpose`) it
+    stays the only one.
     """
 
     data_dir: str
@@ -47,9 +48,7 @@ class Order:
     descriptor: int | None = None
     call_back: int | None = None
     loopback: bool = False
-    existing: bool = False
-    bare: bool = False
-    env: dict[str, str] = field(default_factory=dict)
+    purpose: Purpose = "serve"
 
     def first_connection(self) -> socket.socket:
         if self.descriptor is not None:
@@ -129,9 +128,9 @@ class Supervisor:
                 key.data.recv(4096)
         self._engine.output.drain()
         if settled and self._socket_dir is not None:
-            os.utime(self._socket_dir)
-            for entry in self._socket_dir.iterdir():
-                os.utime(entry)
+            with contextlib.suppress(OSError):
+                os.utime(self._socket_dir)
+                os.utime(self._socket_dir / CONTROL_NAME)
 
     def _step(self) -> None:
         try:
@@ -184,8 +183,11 @@ class Supervisor:
             peer.send({"error": "wrong token", "kind": "unreachable"})
             return
         match message.get("op"):
-            case "use" if message.get("cluster") != self._order.cluster:
-                text = "An upgrade of this data folder is at work: try again when it has ended."
+            case "use" if not self._serves(message):
+                text = (
+                    "Another major of PostgreSQL, or an upgrade, is at work in this data folder: "
+                    "try again when it has ended."
+                )
                 peer.send({"error": text, "kind": "unreachable"})
             case "use":
                 peer.uses = True
@@ -196,6 +198,9 @@ class Supervisor:
             case "promote":
                 self._promote_to = str(message["name"])
                 peer.send({"ok": True})
+
+    def _serves(self, message: Message) -> bool:
+        return self._order.purpose == "serve" and message.get("cluster") == self._order.cluster
 
     def _stop_for(self, peer: Peer, *, force: bool) -> None:
         users = self._peers.users()
@@ -210,6 +215,7 @@ class Supervisor:
 
     def _description(self) -> Message:
         return {
+            "token": self._peers.token,
             "user": self._place.account,
             "bin_dir": self._place_text(self._place.bin_dir),
             "socket_dir": self._place_text(self._socket_dir) if self._socket_dir else None,
@@ -234,7 +240,6 @@ def main(text: str) -> None:
             os._exit(0)
         os.chdir("/")
     os.umask(0o022)  # for the folders that root makes for another account to enter
-    os.environ.update(order.env)
     first = order.first_connection()
     try:
         place = settle(Path(order.data_dir), Path(order.bin_dir), tuple(map(Path, order.roots)))
@@ -245,15 +250,12 @@ def main(text: str) -> None:
             return
         Supervisor(order, place, first).run()
     except ServerFault as fault:
-        _say(first, {"error": str(fault), "kind": fault.kind})
+        _tell(first, fault)
     except OSError as error:
-        fault = disk_fault(error, error.filename or order.data_dir)
-        _say(first, {"error": str(fault), "kind": fault.kind})
+        _tell(first, disk_fault(error, error.filename or order.data_dir))
 
 
-def _say(first: socket.socket, message: Message) -> None:
-    """Tell the first user why there is no server, unless it has gone."""
-    try:
-        first.sendall(encode(message))
-    except OSError:
-        os._exit(1)
+def _tell(first: socket.socket, fault: ServerFault) -> None:
+    """Say why there is no server, unless the first user has gone."""
+    with contextlib.suppress(OSError):
+        first.sendall(encode({"error": str(fault), "kind": fault.kind}))

@@ -52,6 +52,6 @@ if sys.platform == "win32":
             ):
                 raise ctypes.WinError(ctypes.get_last_error())
             _jobs.append(job)
-        handle = wintypes.HANDLE(int(child._handle))  # type: ignore[attr-defined]
+        handle = wintypes.HANDLE(int(child._handle))  # type: ignore[attr-defined]  # noqa: SLF001 - it has no other
         if not kernel.AssignProcessToJobObject(wintypes.HANDLE(_jobs[0]), handle):
             raise ctypes.WinError(ctypes.get_last_error())

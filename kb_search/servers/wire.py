@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 FaultKind = Literal["config", "unreachable", "query"]
 Message = dict[str, Any]
+# An upgrade dumps the data of an old major, then fills a new cluster, alone on the server.
+Purpose = Literal["serve", "dump", "fill"]
 
 _MOST_BYTES = 1 << 20
 _MEANING = {
@@ -28,7 +30,7 @@ _MEANING = {
 }
 
 
-class ServerFault(Exception):  # noqa: N818 - never leaves this package
+class ServerFault(Exception):
     """Something that keeps the server from serving; `kind` says which public error it becomes."""
 
     def __init__(self, message: str, *, kind: FaultKind = "config") -> None:
