@@ -37,18 +37,19 @@ _NO_TITLE = re.compile(
     r"|microsoft (?:word|powerpoint|excel)\b.*|.*\.\w{2,5})\)?",
     re.IGNORECASE,
 )
-_ASCII = re.compile(r"[\n\t -~]*")
+# Text made of these needs none of the above, and is in its composed form.
+_COMMON = re.compile("[\\n\\t -~¡-¬®-ÿ–—‘’“”•…€]*")
 _BLANKS = re.compile(r"[ \t]{2,}|\t")
 _LINE_ENDS = re.compile(r"[ \t]+(?=\n)|(?<=\n)[ \t]+(?=\n)")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _HYPHEN_END = re.compile(r"(\w+)[-\u2010\u00ad]\n[ \t]*(\w+)")
-_WORD = re.compile(r"\w+(?:[-\u2010]\w+)*")
+_SURROUNDING = ".,;:!?¡¿()[]«»“”\"'"
 
 
 def clean_block(text: str) -> str:
     """The text with its lines and indentation kept; at most one empty line in a row."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not _ASCII.fullmatch(text):
+    if not _COMMON.fullmatch(text):
         text = unicodedata.normalize("NFC", text.translate(_TABLE))
     return _EMPTY_LINES.sub("\n\n", _LINE_ENDS.sub("", text)).strip("\n").rstrip()
 
@@ -70,8 +71,10 @@ def own_title(text: str | None) -> str:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text in lower case, a hyphenated one as it stands."""
-    return {word.lower() for word in _WORD.findall(text)}
+    """The words of a text in lower case; of the hyphenated ones, without what surrounds them."""
+    found = set(text.lower().split())
+    found.update(word.strip(_SURROUNDING) for word in list(found) if "-" in word)
+    return found
 
 
 def joined_word(first: str, second: str, words: Collection[str]) -> str | None:

@@ -11,6 +11,7 @@ from kb_search.documents.cleaning import clean_line, own_title, words_of
 from kb_search.documents.model import Document
 from kb_search.documents.pdf_headings import Heading, bookmarks, font_headings, outline_headings
 from kb_search.documents.pdf_layout import (
+    HYPHENS,
     in_contents,
     in_reading_order,
     paragraphs,
@@ -74,7 +75,8 @@ def _headings(lines: Sequence[Line], outline: Sequence[Any]) -> list[Heading]:
 
 
 def _fill(builder: SectionBuilder, lines: Sequence[Line], headings: Sequence[Heading]) -> None:
-    words = words_of("\n".join(line.text for line in lines))
+    cut = any(line.hyphen or line.text.endswith(HYPHENS) for line in lines)
+    words = words_of("\n".join(line.text for line in lines)) if cut else set()
     at = 0
     for heading in headings:
         for paragraph in paragraphs(lines[at : heading.start], words):

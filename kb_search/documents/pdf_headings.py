@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import pypdfium2 as pdfium
 
@@ -19,6 +20,7 @@ _NUMBERING = re.compile(
 )
 _NOT_WORD = re.compile(r"\W+")
 _SENTENCE_END = (".", ",", ";")
+_MAX_NUMBERING = 24  # letters of "Apéndice XXXVIII" and the like
 _MAX_HEADING_LINES = 4
 _MAX_BOOKMARKS = 20_000
 _LARGER = 1.1  # a heading's font is at least a tenth larger than the text's
@@ -71,11 +73,12 @@ def outline_headings(lines: Sequence[Line], outline: Sequence[Bookmark]) -> list
     first_of_page: dict[int, int] = {}
     for at, line in enumerate(lines):
         first_of_page.setdefault(line.page, at)
+    keys = [_key(line.text) for line in lines]
     found: list[Heading] = []
     done = 0
     for mark in outline:
         begin = max(done, first_of_page.get(mark.page, done))
-        heading = _printed(lines, mark, begin)
+        heading = _printed(lines, keys, mark, begin)
         if heading is None:
             at = _place(lines, mark, begin)
             heading = Heading(at, at, mark.level, mark.title)
@@ -84,22 +87,24 @@ def outline_headings(lines: Sequence[Line], outline: Sequence[Bookmark]) -> list
     return found
 
 
-def _printed(lines: Sequence[Line], mark: Bookmark, begin: int) -> Heading | None:
+def _printed(
+    lines: Sequence[Line], keys: Sequence[str], mark: Bookmark, begin: int
+) -> Heading | None:
     wanted = _key(mark.title)
     bare = _key(_NUMBERING.sub("", mark.title))
-    best: Heading | None = None
-    nearest = float("inf")
-    for start in range(begin, len(lines)):
+    starts: Sequence[int] = range(begin, len(lines))
+    if mark.top is not None:  # near where it leads to, and only then anywhere on the page
+        top = mark.top
+        page = takewhile(lambda at: lines[at].page <= mark.page, starts)
+        starts = sorted(page, key=lambda at: abs(lines[at].top - top))
+    for start in starts:
         if lines[start].page > mark.page:
             break
-        end = _match(lines, start, wanted, bare)
+        end = _match(lines, keys, start, wanted, bare)
         if end:
-            distance = abs(lines[start].top - mark.top) if mark.top is not None else 0
-            if distance < nearest:
-                nearest = distance
-                text = " ".join(line.text for line in lines[start:end])
-                best = Heading(start, end, mark.level, clean_line(_longer(text, mark.title)))
-    return best
+            text = " ".join(line.text for line in lines[start:end])
+            return Heading(start, end, mark.level, clean_line(_longer(text, mark.title)))
+    return None
 
 
 def _longer(printed: str, title: str) -> str:
@@ -107,18 +112,22 @@ def _longer(printed: str, title: str) -> str:
     return title if len(_key(title)) > len(_key(printed)) else printed
 
 
-def _match(lines: Sequence[Line], start: int, wanted: str, bare: str) -> int | None:
+def _match(
+    lines: Sequence[Line], keys: Sequence[str], start: int, wanted: str, bare: str
+) -> int | None:
     """The end of the lines from `start` on that together are the title."""
-    text = ""
+    key = ""
     for end in range(start + 1, min(start + 1 + _MAX_HEADING_LINES, len(lines) + 1)):
-        line = lines[end - 1]
-        if line.page != lines[start].page:
+        if lines[end - 1].page != lines[start].page:
             return None
-        text = f"{text} {line.text}"
-        key = _key(text)
-        if key == wanted or (bare and _key(_NUMBERING.sub("", text.strip())) == bare):
+        key += keys[end - 1]
+        if key == wanted:
             return end
-        if len(key) > len(wanted) + 24:
+        if bare and key.endswith(bare):
+            text = " ".join(line.text for line in lines[start:end])
+            if _key(_NUMBERING.sub("", text)) == bare:
+                return end
+        if len(key) > len(wanted) + _MAX_NUMBERING:
             return None
     return None
 

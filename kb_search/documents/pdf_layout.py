@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 
 from kb_search.documents.cleaning import clean_line, joined_word
 from kb_search.documents.pdf_lines import Line
@@ -17,9 +18,12 @@ _PAGE_NUMBER = re.compile(
     r"(?:\s*(?:de|of|/|-)\s*\d{1,4})?\W*",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(r"\d+")
+_END_NUMBERS = re.compile(r"^\d{1,4}(?=\D|$)|(?<!\d)\d{1,4}$|(?<=\D)\d{1,4}(?= (?:de|of) \d+$)")
 _BULLET = re.compile(r"(?:[•▪■●○◦‣·–—*-]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
 _LEADER_DOTS = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d+|[ivxlc]+)$", re.IGNORECASE)
+HYPHENS = ("-", "\u00ad", "\u2010")
+_NUMERALS = frozenset("0123456789ivxlc")
+_MAX_BLOCKS = 200  # a page of more pieces than that is a table or a drawing
 _LOOSE_LEADING = 1.45
 
 
@@ -28,30 +32,29 @@ def without_running_lines(
 ) -> list[list[Line]]:
     """The pages without the heads, feet and page numbers that run through them.
 
-    A line in the margin goes when the same text, figures aside, stands at the same height on
-    three pages (on both of two).
+    A line in the margin goes when the same text stands at the same height on three pages (on
+    both of two), or when a number at either end of it counts the pages along: there, the text
+    may change with the chapter, but a font larger than the text's marks a heading.
     """
-    seen: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for lines, height in zip(pages, heights, strict=True):
-        for line in lines:
-            if _in_margin(line, height):
-                seen[_running_key(line)].add(line.page)
+    margins = [
+        [line for line in lines if _in_margin(line, height)]
+        for lines, height in zip(pages, heights, strict=True)
+    ]
+    seen: dict[tuple[str | int, int], set[int]] = defaultdict(set)
+    for line in chain.from_iterable(margins):
+        for key in _running_keys(line):
+            seen[key].add(line.page)
     needed = 3 if len(pages) > 2 else 2
+    largest = _body_size(pages) * 1.05
     kept = []
-    for lines, height in zip(pages, heights, strict=True):
-        kept.append(
-            [
-                line
-                for line in lines
-                if not (
-                    _in_margin(line, height)
-                    and (
-                        _times(seen, line) >= needed
-                        or (_PAGE_NUMBER.fullmatch(line.text) and _alone(line, lines))
-                    )
-                )
-            ]
-        )
+    for lines, margin in zip(pages, margins, strict=True):
+        dropped = {
+            id(line)
+            for line in margin
+            if _runs(line, seen, needed, largest)
+            or (_PAGE_NUMBER.fullmatch(line.text) and _alone(line, lines))
+        }
+        kept.append([line for line in lines if id(line) not in dropped] if dropped else lines)
     return kept
 
 
@@ -59,17 +62,32 @@ def _in_margin(line: Line, height: float) -> bool:
     return line.bottom < height * _MARGIN_SHARE or line.top > height * (1 - _MARGIN_SHARE)
 
 
-def _running_key(line: Line) -> tuple[str, int]:
-    return _DIGITS.sub("#", line.text.casefold()), round(line.bottom / 4)
+def _body_size(pages: Sequence[list[Line]]) -> float:
+    sizes = Counter[float]()
+    for line in chain.from_iterable(pages):
+        sizes[line.size] += len(line.text)
+    return max(sizes, key=lambda size: sizes[size], default=0.0)
 
 
-def _times(seen: dict[tuple[str, int], set[int]], line: Line) -> int:
-    """On how many pages the line stands; the rounding of its height may fall to either side."""
-    text, step = _running_key(line)
-    pages: set[int] = set()
-    for near in (step - 1, step, step + 1):
-        pages |= seen.get((text, near), set())
-    return len(pages)
+def _running_keys(line: Line) -> Iterator[tuple[str | int, int]]:
+    """The text, and how far each number at its ends is from the page's, with the height."""
+    step = round(line.bottom / 4)
+    yield line.text, step
+    for found in _END_NUMBERS.finditer(line.text):
+        yield int(found[0]) - line.page, step
+
+
+def _runs(
+    line: Line, seen: dict[tuple[str | int, int], set[int]], needed: int, largest: float
+) -> bool:
+    for key, step in _running_keys(line):
+        if isinstance(key, int) and line.size > largest:
+            continue
+        # The rounding of the height may fall to either side.
+        steps = (step - 1, step, step + 1)
+        if len(set().union(*(seen.get((key, near), ()) for near in steps))) >= needed:
+            return True
+    return False
 
 
 def _alone(line: Line, lines: Iterable[Line]) -> bool:
@@ -84,7 +102,8 @@ def _alone(line: Line, lines: Iterable[Line]) -> bool:
 
 def in_contents(line: Line) -> bool:
     """Whether this is a line of a printed table of contents: a title, dots and a page number."""
-    return bool(_LEADER_DOTS.search(line.text))
+    text = line.text
+    return text[-1:].lower() in _NUMERALS and bool(_LEADER_DOTS.search(text))
 
 
 def in_reading_order(lines: list[Line]) -> list[Line]:
@@ -99,62 +118,68 @@ def in_reading_order(lines: list[Line]) -> list[Line]:
             return lines
         lines = upright  # what is written along the margin is a stamp, not text
     blocks = _blocks(lines)
-    if not any(
-        _beside_or_below(early, late) for at, late in enumerate(blocks) for early in blocks[:at]
-    ):
+    if len(blocks) < 2 or len(blocks) > _MAX_BLOCKS or not _drawn_upwards(blocks):
         return lines
-    return [line for block in _ordered(blocks) for line in block]
+    return [line for block in _ordered(blocks) for line in block.lines]
 
 
-def _blocks(lines: Iterable[Line]) -> list[list[Line]]:
-    """Runs of lines that go down the page in one column."""
-    blocks: list[list[Line]] = []
+@dataclass(slots=True)
+class _Block:
+    """Lines that go down the page in one column, with the box round them."""
+
+    lines: list[Line]
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def _blocks(lines: Iterable[Line]) -> list[_Block]:
+    blocks: list[_Block] = []
+    before: Line | None = None
     for line in lines:
-        before = blocks[-1][-1] if blocks else None
-        if before and line.bottom <= before.bottom + 1 and _overlap(line, before):
-            blocks[-1].append(line)
+        if (
+            before
+            and line.bottom <= before.bottom + 1
+            and min(line.right, before.right) > max(line.left, before.left)
+        ):
+            block = blocks[-1]
+            block.lines.append(line)
+            block.left = min(block.left, line.left)
+            block.right = max(block.right, line.right)
+            block.bottom = line.bottom
         else:
-            blocks.append([line])
+            blocks.append(_Block([line], line.left, line.bottom, line.right, line.top))
+        before = line
     return blocks
 
 
-def _overlap(one: Line, other: Line) -> bool:
-    return min(one.right, other.right) - max(one.left, other.left) > 0
+def _drawn_upwards(blocks: Sequence[_Block]) -> bool:
+    """Whether a block was drawn before one that stands wholly above it in the same column."""
+    for at, late in enumerate(blocks):
+        floor, left, right = late.bottom + 1, late.left, late.right
+        for early in blocks[:at]:
+            if early.top <= floor and early.left < right and left < early.right:
+                return True
+    return False
 
 
-def _beside_or_below(early: list[Line], late: list[Line]) -> bool:
-    """Whether the block drawn first stands wholly below the later one, in its column."""
-    return (
-        max(line.top for line in early) <= min(line.bottom for line in late) + 1
-        and _left(early) < _right(late)
-        and _left(late) < _right(early)
-    )
-
-
-def _left(block: list[Line]) -> float:
-    return min(line.left for line in block)
-
-
-def _right(block: list[Line]) -> float:
-    return max(line.right for line in block)
-
-
-def _ordered(blocks: list[list[Line]]) -> list[list[Line]]:
+def _ordered(blocks: list[_Block]) -> list[_Block]:
     """Recursive cuts: across the page where a gap runs through it, else between columns."""
     if len(blocks) < 2:
         return blocks
-    spans = [(-max(n.top for n in b), -min(n.bottom for n in b)) for b in blocks]
-    rows = _split(blocks, spans)
-    if len(rows) > 1:
-        return [block for row in rows for block in _ordered(row)]
-    columns = _split(blocks, [(_left(block), _right(block)) for block in blocks])
-    if len(columns) > 1:
-        return [block for column in columns for block in _ordered(column)]
-    return sorted(blocks, key=lambda block: -max(line.top for line in block))
+    for spans in (
+        [(-block.top, -block.bottom) for block in blocks],
+        [(block.left, block.right) for block in blocks],
+    ):
+        parts = _split(blocks, spans)
+        if len(parts) > 1:
+            return [block for part in parts for block in _ordered(part)]
+    return sorted(blocks, key=lambda block: -block.top)
 
 
-def _split(blocks: list[list[Line]], spans: list[tuple[float, float]]) -> list[list[list[Line]]]:
-    groups: list[list[list[Line]]] = []
+def _split(blocks: list[_Block], spans: list[tuple[float, float]]) -> list[list[_Block]]:
+    groups: list[list[_Block]] = []
     reach = float("-inf")
     for span, block in sorted(zip(spans, blocks, strict=True), key=lambda pair: pair[0]):
         if span[0] >= reach - 1:
@@ -189,7 +214,7 @@ def _joined(lines: list[Line], words: set[str]) -> str:
     width = max(line.right for line in lines) - min(line.left for line in lines)
     margin = max(line.right for line in lines)
     text = lines[0].text
-    for before, line in itertools.pairwise(lines):
+    for before, line in pairwise(lines):
         whole = _made_whole(text, line.text, before.hyphen, words)
         if whole is not None:
             text = whole
@@ -203,7 +228,7 @@ def _joined(lines: list[Line], words: set[str]) -> str:
 
 
 def _made_whole(text: str, following: str, hyphen: bool, words: set[str]) -> str | None:
-    if text.endswith(("-", "\u00ad", "\u2010")):
+    if text.endswith(HYPHENS):
         text, hyphen = text[:-1], True
     if not hyphen:
         return None

@@ -14,6 +14,7 @@ from pypdfium2 import raw
 # PDFium writes U+FFFE for a hyphen at the end of a line and goes on with the next line.
 _LINE_ENDS = re.compile(r"\r\n|[\r\n]|\ufffe")
 _HYPHEN = "\ufffe"
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
 _BOLD_NAME = re.compile(rb"bold|black|heavy|semibold|demi", re.IGNORECASE)
 _BOLD_WEIGHT = 600
 _NAME_BYTES = 96
@@ -51,6 +52,7 @@ class PageReader:
         self._box = raw.FS_RECTF()
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
+        self._bold: dict[bytes, bool] = {}
 
     def lines(self, document: pdfium.PdfDocument, number: int) -> tuple[list[Line], float]:
         """The lines in the order in which the page draws them, and the height of the page."""
@@ -67,7 +69,9 @@ class PageReader:
             page.close()
 
     def _lines(self, handle: Any, text: str, number: int) -> Iterator[Line]:
-        wide = any(char > "\uffff" for char in text)
+        wide = bool(_WIDE.search(text))
+        # Characters without a code are left out of the text: only then do the counts differ.
+        same = not wide and raw.FPDFText_CountChars(handle) == len(text)
         start = 0
         for end, following, hyphen in _breaks(text):
             piece = text[start:end]
@@ -76,13 +80,16 @@ class PageReader:
                 last = start + len(piece.rstrip()) - 1
                 if wide:  # PDFium counts UTF-16 units
                     first, last = (_units(text, at) for at in (first, last))
+                if not same:
+                    first = raw.FPDFText_GetCharIndexFromTextIndex(handle, first)
+                    last = raw.FPDFText_GetCharIndexFromTextIndex(handle, last)
                 yield self._line(handle, piece.strip(), number, (first, last), hyphen=hyphen)
             start = following
 
     def _line(
         self, handle: Any, text: str, number: int, ends: tuple[int, int], *, hyphen: bool
     ) -> Line:
-        first, last = (raw.FPDFText_GetCharIndexFromTextIndex(handle, end) for end in ends)
+        first, last = ends
         box, matrix = self._box, self._matrix
         raw.FPDFText_GetLooseCharBox(handle, last, box)
         right = box.right
@@ -106,9 +113,14 @@ class PageReader:
 
     def _is_bold(self, handle: Any, index: int) -> bool:
         length = raw.FPDFText_GetFontInfo(handle, index, self._name, _NAME_BYTES, self._flags)
-        if 0 < length <= _NAME_BYTES and _BOLD_NAME.search(self._name.raw, 0, length):
-            return True
-        return bool(raw.FPDFText_GetFontWeight(handle, index) >= _BOLD_WEIGHT)
+        name = self._name.raw[:length] if 0 < length <= _NAME_BYTES else b""
+        bold = self._bold.get(name)
+        if bold is None:
+            bold = bool(_BOLD_NAME.search(name))
+            bold = bold or raw.FPDFText_GetFontWeight(handle, index) >= _BOLD_WEIGHT
+            if name:
+                self._bold[name] = bold
+        return bold
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int, bool]]:
