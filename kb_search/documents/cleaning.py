@@ -48,9 +48,7 @@ _SURROUNDING = ".,;:!?¡¿()[]«»“”\"'"
 
 def clean_block(text: str) -> str:
     """The text with its lines and indentation kept; at most one empty line in a row."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not _COMMON.fullmatch(text):
-        text = unicodedata.normalize("NFC", text.translate(_TABLE))
+    text = _plain(text.replace("\r\n", "\n").replace("\r", "\n"))
     return _EMPTY_LINES.sub("\n\n", _LINE_ENDS.sub("", text)).strip("\n").rstrip()
 
 
@@ -61,7 +59,13 @@ def clean_text(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """The text on one line."""
-    return " ".join(clean_block(text).split())
+    return " ".join(_plain(text).split())
+
+
+def _plain(text: str) -> str:
+    if _COMMON.fullmatch(text):
+        return text
+    return unicodedata.normalize("NFC", text.translate(_TABLE))
 
 
 def own_title(text: str | None) -> str:

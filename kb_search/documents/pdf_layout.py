@@ -224,6 +224,8 @@ def _joined(lines: list[Line], words: set[str]) -> str:
             text = f"{text}\n{line.text}"
         else:
             text = f"{text} {line.text}"
+    if "\n" not in text:
+        return clean_line(text)
     return "\n".join(clean_line(part) for part in text.split("\n"))
 
 
