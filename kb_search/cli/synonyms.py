@@ -9,6 +9,7 @@ from kb_search.cli.command import DONE, Commands, Parser, add_command, opened, t
 
 if TYPE_CHECKING:
     from kb_search.cli.output import Output
+    from kb_search.models import Synonym
 
 
 def register(commands: Commands) -> None:
@@ -27,7 +28,7 @@ def register(commands: Commands) -> None:
     remove = add_command(own, "remove", "take a pair away again", _remove)
     for pair in (add, remove):
         pair.add_argument("phrase", type=text, help="what people type")
-        pair.add_argument("other", type=text, help="what the entries say")
+        pair.add_argument("synonym", type=text, help="what the entries say")
     add.add_argument(
         "--one-way", action="store_true", help="only from the first to the second expression"
     )
@@ -36,15 +37,15 @@ def register(commands: Commands) -> None:
 
 async def _add(args: argparse.Namespace, out: Output) -> int:
     async with opened(args) as kb:
-        await kb.add_synonym(args.phrase, args.other, one_way=args.one_way)
-    out.document({"phrase": args.phrase, "other": args.other, "one_way": args.one_way})
-    out.line(f"{args.phrase} {'→' if args.one_way else '↔'} {args.other}")
+        pair = await kb.add_synonym(args.phrase, args.synonym, one_way=args.one_way)
+    out.document(pair)
+    _show(pair, out)
     return DONE
 
 
 async def _remove(args: argparse.Namespace, out: Output) -> int:
     async with opened(args) as kb:
-        removed = await kb.remove_synonym(args.phrase, args.other)
+        removed = await kb.remove_synonym(args.phrase, args.synonym)
     out.document({"removed": removed})
     out.line(f"{removed} {'pair' if removed == 1 else 'pairs'} removed")
     return DONE
@@ -55,5 +56,9 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
         found = await kb.synonyms()
     out.document({"synonyms": found})
     for pair in found:
-        out.line(f"{pair.phrase} {'→' if pair.one_way else '↔'} {pair.other}")
+        _show(pair, out)
     return DONE
+
+
+def _show(pair: Synonym, out: Output) -> None:
+    out.line(f"{pair.phrase} {'↔' if pair.both_ways else '→'} {pair.synonym}")

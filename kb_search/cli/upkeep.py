@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kb_search.cli.command import DATABASE_FAILED, DONE, Commands, add_command, opened
@@ -44,12 +45,12 @@ async def _stats(args: argparse.Namespace, out: Output) -> int:
 async def _doctor(args: argparse.Namespace, out: Output) -> int:
     async with opened(args) as kb:
         checks = await kb.doctor()
-    failed = [check for check in checks if check.level == "error" and not check.ok]
-    out.document({"ok": not failed, "checks": checks})
+    well = all(check.ok for check in checks)
+    out.document({"ok": well, "checks": checks})
     for check in checks:
-        mark, style = _MARKS["ok" if check.ok else check.level]
+        mark, style = _MARKS[check.level]
         out.line(f"{mark:8} {check.name}: {check.message}", style)
-    return DATABASE_FAILED if failed else DONE
+    return DONE if well else DATABASE_FAILED
 
 
 async def _rebuild(args: argparse.Namespace, out: Output) -> int:
@@ -68,6 +69,6 @@ def _show_fields(value: Any, out: Output) -> None:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, tuple | list):
-        return ", ".join(str(part) for part in value)
-    return str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    return "-" if value is None else str(value)
