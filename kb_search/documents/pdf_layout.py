@@ -13,6 +13,8 @@ from kb_search.documents.pdf_lines import Line
 
 # Running heads stand in the outer eighth of a page, up to three lines deep.
 _MARGIN_SHARE = 0.125
+_RUNNING_GAP = 0.8  # times the size of the font, between boxes that touch in running text
+_MAX_RUNNING_ROWS = 3
 _PAGE_NUMBER = re.compile(
     r"\W*(?:(?:p[áa]g(?:ina)?|page)\.?\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
     r"(?:\s*(?:de|of|/|-)\s*\d{1,4})?\W*",
@@ -37,7 +39,7 @@ def without_running_lines(
     may change with the chapter, but a font larger than the text's marks a heading.
     """
     margins = [
-        [line for line in lines if _in_margin(line, height)]
+        [*_outermost(lines, height, top=True), *_outermost(lines, height, top=False)]
         for lines, height in zip(pages, heights, strict=True)
     ]
     seen: dict[tuple[str | int, int], set[int]] = defaultdict(set)
@@ -58,8 +60,30 @@ def without_running_lines(
     return kept
 
 
-def _in_margin(line: Line, height: float) -> bool:
-    return line.bottom < height * _MARGIN_SHARE or line.top > height * (1 - _MARGIN_SHARE)
+def _outermost(lines: Sequence[Line], height: float, *, top: bool) -> list[Line]:
+    """The lines at one edge of a page that a gap parts from the text, at most three deep."""
+    limit = height * _MARGIN_SHARE
+    found: list[tuple[float, float, Line]] = []  # from the edge: where it begins, where it ends
+    nearest = float("inf")
+    for line in lines:
+        begin, end = (height - line.top, height - line.bottom) if top else (line.bottom, line.top)
+        if begin < limit:
+            found.append((begin, end, line))
+        else:
+            nearest = min(nearest, begin)
+    found.sort(key=lambda entry: entry[0])
+    reach = float("-inf")
+    rows = 0
+    for at, (begin, end, line) in enumerate(found):
+        if at and begin - reach >= line.size * _RUNNING_GAP:
+            return [entry[2] for entry in found[:at]]
+        rows += begin >= reach - 1
+        if rows > _MAX_RUNNING_ROWS:
+            return []
+        reach = max(reach, end)
+    if found and nearest - reach < found[-1][2].size * _RUNNING_GAP:
+        return []  # this runs on into the text
+    return [entry[2] for entry in found]
 
 
 def _body_size(pages: Sequence[list[Line]]) -> float:
