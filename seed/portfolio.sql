@@ -169,7 +169,7 @@ INSERT INTO kb_search.entry (section, title, content, aliases, tags) VALUES
 
 -- formacion
 ('formacion', 'Estudios',
- 'Ingeniería Informática por la Universitat Politècnica de València (2007-2012) y un máster en seguridad de la información, terminado a distancia en 2018. Cada año reservo diez jornadas para aprender: los últimos cursos fueron de PostgreSQL avanzado, accesibilidad y aprendizaje automático. Imparto de vez en cuando un taller de bases de datos en un centro de formación profesional.',
+ 'Ingeniería Informática en una universidad pública de Valencia (2007-2012) y un máster en seguridad de la información, terminado a distancia en 2018. Cada año reservo diez jornadas para aprender: los últimos cursos fueron de PostgreSQL avanzado, accesibilidad y aprendizaje automático. Imparto de vez en cuando un taller de bases de datos en un centro de formación profesional.',
  ARRAY['¿qué ha estudiado?', '¿qué estudios tienes?', '¿es ingeniero?', '¿tiene título universitario?', '¿dónde estudió?', 'formación académica', 'carrera'],
  ARRAY['universidad', 'máster']),
 
