@@ -75,7 +75,7 @@ async def _path(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001 -
     return DONE
 
 
-async def _psql(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001 - as all handlers
+async def _psql(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001, RET503
     async with await servers.open_embedded_server(_data_dir()) as server:
         command = servers.psql_command(server, args.arguments)
         environment = servers.clean_client_environment()
@@ -84,7 +84,7 @@ async def _psql(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001 -
             return DONE if await process.wait() == 0 else DATABASE_FAILED
         # psql takes over this process, and with it what keeps the server running.
         server.connection.set_inheritable(True)
-        os.execve(command[0], command, environment)  # noqa: S606 - no shell is wanted
+        os.execve(command[0], command, environment)  # noqa: S606 - never returns
 
 
 async def _backup(args: argparse.Namespace, out: Output) -> int:

@@ -124,10 +124,23 @@ if sys.platform == "linux":
     def _serves(pid: int, cluster: Path) -> bool:
         process = Path(f"/proc/{pid}")
         try:
-            name = (process / "comm").read_bytes().strip()
-            return name == b"postgres" and cluster.samefile(process / "cwd")
+            # A server must own its cluster, so another user's process cannot be one.
+            is_server = (process / "comm").read_bytes().strip() == b"postgres"
+            if not is_server or process.stat().st_uid != cluster.stat().st_uid:
+                return False
+            return cluster.samefile(process / "cwd")
+        except PermissionError:
+            return _may_serve(process, cluster)  # its group differs: only the name is told
         except OSError:
             return False
+
+    def _may_serve(process: Path, cluster: Path) -> bool:
+        """By its command line; true in doubt, for two servers on one cluster destroy it."""
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            return cluster.samefile(os.fsdecode(words[words.index(b"-D") + 1]))
+        except (OSError, ValueError, IndexError):
+            return True
 
 elif sys.platform == "win32":
 

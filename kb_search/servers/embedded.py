@@ -63,6 +63,10 @@ class EmbeddedServer:
         return str(self._joined.description["user"])
 
     @property
+    def supervisor_pid(self) -> int:
+        return int(self._joined.description["supervisor_pid"])
+
+    @property
     def version(self) -> str:
         return str(self._joined.description["version"])
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MAKING = "making-"  # a cluster in the making: incomplete, and removed at the next start
 _UNSYNCED = "unsynced"  # the cluster's first files may not be on the disk yet
 # A fast stop writes the changed pages out; what takes longer is left to recovery (2 s in all).
-_FAST_STOP_S, _IMMEDIATE_STOP_S = 1.2, 4.0
+_FAST_STOP_S, _IMMEDIATE_STOP_S = 1.1, 1.7
 _OTHER_SERVER_S = 10.0
 _MOST_RESTARTS = 5
 _RESTARTS_FORGOTTEN_S = 60.0

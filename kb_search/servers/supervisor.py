@@ -78,6 +78,7 @@ class Supervisor:
         finally:
             self._engine.kill()
             self._close_door()
+            self._remove_sockets()
         if self._promote_to and self._engine.stopped_cleanly:
             self._engine.cluster.rename(self._place.home.cluster(self._promote_to))
 
@@ -96,6 +97,10 @@ class Supervisor:
     def _close_door(self) -> None:
         self._peers.close_door()
         self._place.home.control.unlink(missing_ok=True)
+        if self._socket_dir is not None:
+            (self._socket_dir / CONTROL_NAME).unlink(missing_ok=True)
+
+    def _remove_sockets(self) -> None:
         if self._socket_dir is not None:
             remove_sockets(self._socket_dir)
             if self._socket_dir != self._place.home.run:
@@ -149,7 +154,7 @@ class Supervisor:
         if self._asked_to_stop or self._is_unused():
             # From here on newcomers find no door; they wait for the lock and start anew. Those
             # who have left wait for the end of this process: see EmbeddedServer.close.
-            self._peers.close_door()
+            self._close_door()
             self._engine.stop()
         else:
             self._peers.dismiss()
@@ -233,7 +238,7 @@ class Supervisor:
 
 
 def main(text: str) -> None:
-    """Carry out the order in a JSON text; returns when the server has stopped."""
+    """Carry out the order in a JSON text, and end with the server."""
     order = Order(**json.loads(text))
     if sys.platform != "win32":
         if os.fork():  # the starter waits for this parent only: no zombie stays with it
@@ -253,6 +258,11 @@ def main(text: str) -> None:
         _tell(first, fault)
     except OSError as error:
         _tell(first, disk_fault(error, error.filename or order.data_dir))
+    except Exception as error:  # noqa: BLE001 - whatever it is, somebody must be told
+        _tell(first, ServerFault(f"The supervisor failed: {error!r}", kind="unreachable"))
+    finally:
+        # At once: tidying the interpreter up would close the users' connections too early.
+        os._exit(0)
 
 
 def _tell(first: socket.socket, fault: ServerFault) -> None:
