@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
-from kb_search.cli import ask, content, evaluate, synonyms, upkeep
+from kb_search.cli import ask, content, evaluate, server, synonyms, upkeep
 from kb_search.cli.command import (
     DATABASE_FAILED,
     WRONG_INPUT,
@@ -30,6 +30,7 @@ COMMAND_MODULES = (
     ask,
     synonyms,
     evaluate,
+    server,
 )
 
 _INTERRUPTED = 128 + signal.SIGINT

@@ -8,7 +8,7 @@ from kb_search.seeds.files import read_seed
 
 
 def test_the_schema_ships_with_the_package():
-    assert "CREATE SCHEMA IF NOT EXISTS kb_search" in schema_sql()
+    assert "CREATE TABLE IF NOT EXISTS kb_search.entry" in schema_sql()
 
 
 def test_every_sample_can_be_read():
