@@ -8,7 +8,13 @@
 -- Functions name every schema: from PostgreSQL 17 on, index builds and generated columns run
 -- under a restricted search_path.
 
-CREATE SCHEMA IF NOT EXISTS kb_search;
+DO $$
+BEGIN
+    IF to_regnamespace('kb_search') IS NULL THEN -- IF NOT EXISTS would ask for the right all the same
+        CREATE SCHEMA kb_search;
+    END IF;
+END
+$$;
 
 -- 1. Extensions ----------------------------------------------------------------------------------
 -- pg_trgm may live in any schema (managed services have one of their own) and may be there already.
@@ -112,18 +118,30 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-    pg_catalog.regexp_replace(
-        pg_catalog.translate(words, 'ñ', 'n'),
-        '\m([a-z]{2,})ces\M', '\1z', 'g'),
-        '\m(?![a-z]+mos\M)([a-z]{2,3}[aeiou])s\M', '\1', 'g'),
-        '\m([a-z]+(?:[aei]r|ando|i?endo))(?:(?:me|te|se|nos|os)l[aeo]s?|l[eo]s?)\M', '\1', 'g'),
-        '\m([a-z]{2,}(?:[abd-hj-oq-tv-z]ar|[a-hj-tv-z][ei]r|ando|i?endo))(?:las?|[mts]e|n?os)\M', '\1', 'g'),
-        '\m([a-z]{4,}[ae])(?:[mts]e|nos)l[aeo]s?\M', '\1', 'g'),
-        '\m([a-z]+[aeiou])ciones\M', '\1cion', 'g'),
-        '\m([a-z]*[au])cion\M', '\1ción', 'g'),
-        '\m([a-z]+)logia(s?)\M', '\1logía\2', 'g'),
-        '\m([a-z]*[b-df-hj-npr-tv-z])ue([b-df-hj-np-tv-z]{1,3}(?:[aeo]s?|[ae]n))\M', '\1o\2', 'g'),
-        '\m([a-z]+)ie([b-df-hj-np-tv-z]{1,3}(?:[aeo]s?|[ae]n))\M', '\1e\2', 'g');
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+        words,
+        '\m([a-zñ]{2,})ces\M', '\1z', 'g'),
+        '\m(?![a-zñ]+mos\M)([a-zñ]{2,3}[aeiou])s\M', '\1', 'g'),
+        '\m([dvs][ae]r|ir)(?:[mts]e|nos)\M', '\1', 'g'),
+        '\m([a-zñ]+(?:[aei]r|ando|i?endo))(?:(?:me|te|se|nos|os)l[aeo]s?|l[eo]s?)\M', '\1', 'g'),
+        '\m([a-zñ]{2,}(?:[abd-hj-oq-tv-zñ]ar|[a-hj-tv-zñ][ei]r|ando|i?endo))(?:las?|[mts]e|n?os)\M', '\1', 'g'),
+        '\m([a-zñ]{4,}[ae])(?:[mts]e|nos)l[aeo]s?\M', '\1', 'g'),
+        '\m([a-zñ]+[aeiou])ciones\M', '\1cion', 'g'),
+        '\m([a-zñ]*[au])cion\M', '\1ción', 'g'),
+        '\m([a-zñ]+)logia(s?)\M', '\1logía\2', 'g'),
+        '\m([a-zñ]*[b-df-hj-npr-tv-zñ])ue([b-df-hj-np-tv-zñ]{1,3}(?:[aeo]s?|[ae]n))\M', '\1o\2', 'g'),
+        '\m([a-zñ]+)ie([b-df-hj-np-tv-zñ]{1,3}(?:[aeo]s?|[ae]n))\M', '\1e\2', 'g');
+
+-- The forms of an entry: those of words with ñ once more without it, at the end. So `contrasena`
+-- finds contraseña, while `años` finds no ano.
+CREATE OR REPLACE FUNCTION kb_search.entry_forms(words text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT forms || coalesce((
+        SELECT ' ' || pg_catalog.string_agg(pg_catalog.translate(found[1], 'ñ', 'n'), ' ')
+        FROM pg_catalog.regexp_matches(forms, '\m[a-z0-9ñ]*ñ[a-z0-9ñ]*\M', 'g') AS m (found)), '')
+    FROM (SELECT kb_search.stem_forms(words)) AS f (forms)
+);
 
 -- The stems of words, one for one and in order.
 CREATE OR REPLACE FUNCTION kb_search.stems_of(words text[]) RETURNS text[]
@@ -136,6 +154,12 @@ RETURN (
     ) WITH ORDINALITY AS f (form, nr)
     WHERE form <> ''
 );
+
+-- The stems of words_of() as one text with a space round each, to look for one line in another.
+CREATE OR REPLACE FUNCTION kb_search.stem_line(words text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ' ' || pg_catalog.array_to_string(
+    kb_search.stems_of(pg_catalog.string_to_array(words, ' ')), ' ') || ' ';
 
 -- How a word sounds, for typing slips: letters that sound alike in Spanish written alike (b/v,
 -- c/s/z, g/j, ll/y, qu/k, h silent, m before b and p), double letters once. Input: one word.
@@ -181,7 +205,7 @@ RETURN (
         SELECT
             CASE WHEN stemmed THEN 'kb_search.spanish'::regconfig ELSE 'kb_search.words'::regconfig END,
             pg_catalog.array_agg(
-                CASE WHEN stemmed THEN kb_search.stem_forms(field_words) ELSE field_words END ORDER BY nr)
+                CASE WHEN stemmed THEN kb_search.entry_forms(field_words) ELSE field_words END ORDER BY nr)
         FROM (
             SELECT nr, kb_search.words_of(
                 kb_search.indexed_part(field, CASE nr WHEN 4 THEN 250000 ELSE 25000 END))
@@ -260,7 +284,7 @@ CREATE TABLE IF NOT EXISTS kb_search.stem_count (
     entries bigint NOT NULL,
     folded boolean NOT NULL DEFAULT false
 );
--- The vocabulary: each word of a collection with its stem and its sound.
+-- The vocabulary: each word of a collection with its stem (ñ as n) and its sound.
 CREATE TABLE IF NOT EXISTS kb_search.word_count (
     collection text NOT NULL,
     word text NOT NULL,
@@ -282,9 +306,11 @@ CREATE TABLE IF NOT EXISTS kb_search.spanish_word (
 -- `synonym`. Both are words_of(), so that the pair is found however it is typed.
 CREATE TABLE IF NOT EXISTS kb_search.synonym (
     collection text NOT NULL DEFAULT 'default' CHECK (char_length(collection) BETWEEN 1 AND 200),
-    phrase text NOT NULL CHECK (phrase <> ''),
-    synonym text NOT NULL CHECK (synonym <> ''),
+    phrase text NOT NULL CHECK (phrase <> '' AND char_length(phrase) <= 200),
+    synonym text NOT NULL CHECK (synonym <> '' AND char_length(synonym) <= 200),
     both_ways boolean NOT NULL DEFAULT true,
+    phrase_stems text NOT NULL GENERATED ALWAYS AS (kb_search.stem_line(phrase)) STORED,
+    synonym_stems text NOT NULL GENERATED ALWAYS AS (kb_search.stem_line(synonym)) STORED,
     PRIMARY KEY (collection, phrase, synonym)
 );
 
@@ -294,6 +320,9 @@ CREATE TABLE IF NOT EXISTS kb_search.synonym (
 CREATE UNIQUE INDEX IF NOT EXISTS entry_natural_key ON kb_search.entry
     (collection, pg_catalog.md5(section), pg_catalog.md5(title))
     WHERE title <> '' AND document_id IS NULL;
+-- seeds and add(): an entry without a title is known by its text
+CREATE INDEX IF NOT EXISTS entry_untitled ON kb_search.entry (collection, pg_catalog.md5(content))
+    WHERE title = '' AND document_id IS NULL;
 -- search: the candidates of a question
 CREATE INDEX IF NOT EXISTS entry_stems ON kb_search.entry USING gin (stems);
 -- the fixed rows, and lists of one section
@@ -438,7 +467,7 @@ BEGIN
         FROM listed CROSS JOIN LATERAL unnest(all_words, kb_search.stems_of(all_words)) AS a (word, stem)
     )
     INSERT INTO kb_search.word_count (collection, word, stem, sound, entries)
-    SELECT c.collection, c.word, a.stem, kb_search.sound(c.word), c.entries
+    SELECT c.collection, c.word, translate(a.stem, 'ñ', 'n'), kb_search.sound(c.word), c.entries
     FROM change AS c JOIN analysed AS a USING (word);
 
     FOR changed IN SELECT DISTINCT r.collection FROM changed_rows AS r LOOP
@@ -506,7 +535,7 @@ RETURN (
         || pg_catalog.md5(pg_catalog.string_agg(pg_catalog.pg_get_functiondef(p.oid), '' ORDER BY p.proname))
     FROM pg_catalog.pg_proc AS p
     WHERE p.pronamespace = 'kb_search'::regnamespace AND p.proname IN (
-        'fold', 'joined_words', 'words_of', 'stem_forms', 'stems_of', 'indexed_part', 'collection_lexeme',
+        'fold', 'joined_words', 'words_of', 'stem_forms', 'entry_forms', 'stems_of', 'indexed_part', 'collection_lexeme',
         'entry_vector')
 );
 

@@ -46,6 +46,62 @@ class StoredEntry(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WriteReport:
+    """What a write did: the ids in the order of the entries given, and counts of rows."""
+
+    ids: tuple[int, ...]
+    added: int
+    updated: int
+    unchanged: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synonym:
+    """Asking with `phrase` also asks with `synonym`; the reverse too where `both_ways`."""
+
+    collection: str
+    phrase: str
+    synonym: str
+    both_ways: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionStats:
+    """The size of one collection; `stems` and `words` are different ones, `updated_at` ISO 8601."""
+
+    collection: str
+    entries: int
+    sections: Mapping[str, int]
+    documents: int
+    content_words: int
+    stems: int
+    words: int
+    synonyms: int
+    updated_at: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One finding of the doctor: what was looked at, how it is, what to do."""
+
+    name: str
+    level: Literal["ok", "warning", "error"]
+    message: str
+
+    @property
+    def ok(self) -> bool:
+        return self.level != "error"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebuildReport:
+    """What a rebuild made again: rows of entries, and the fingerprint they now have."""
+
+    entries: int
+    analysis: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TermTrace:
     """One word of the question under `explain=True`.
 

@@ -1,0 +1,234 @@
+"""Writing, reading and removing entries and synonyms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from kb_search.database import Database, fetch
+from kb_search.errors import DatabaseError, NotFound, QueryError
+from kb_search.models import CollectionStats, Entry, StoredEntry, Synonym, WriteReport, as_tuple
+from kb_search.words import storable
+
+if TYPE_CHECKING:
+    from kb_search.database import Connection
+
+_BATCH = 500
+_DEADLOCK = "40P01"
+_TRIES = 3
+_BIGINT = range(-(2**63), 2**63)
+
+
+async def write_entries(
+    connection: Connection, entries: Sequence[Entry], *, collection: str
+) -> WriteReport:
+    """Adds or updates entries inside the caller's transaction.
+
+    Of two entries with the same natural key the last wins; both get its id.
+
+    Raises:
+        QueryError: an entry lacks both title and content, or holds what JSON cannot.
+        DatabaseError: PostgreSQL refuses the write.
+    """
+    rows = [_row(entry) for entry in entries]
+    last: dict[object, int] = {}
+    for place, row in enumerate(rows):
+        last[_key(row, place)] = place
+    chosen = sorted(last.values())
+    ids: dict[int, int] = {}
+    outcomes = {"added": 0, "updated": 0, "unchanged": 0}
+    for start in range(0, len(chosen), _BATCH):
+        places = chosen[start : start + _BATCH]
+        payload = json.dumps([rows[place] for place in places], ensure_ascii=False)
+        for record in await fetch(connection, "write_entries", collection, payload):
+            ids[places[record["nr"] - 1]] = record["id"]
+            outcomes[record["outcome"]] += 1
+        for place in places:
+            if place not in ids:  # another transaction added an equal one meanwhile
+                row = rows[place]
+                (found,) = await fetch(
+                    connection, "entry_of_key", collection, row["section"], row["title"]
+                )
+                ids[place] = found["id"]
+                outcomes["unchanged"] += 1
+    by_key = {key: ids[place] for key, place in last.items()}
+    return WriteReport(
+        ids=tuple(by_key[_key(row, place)] for place, row in enumerate(rows)), **outcomes
+    )
+
+
+async def add_entries(
+    database: Database, entries: Sequence[Entry], *, collection: str
+) -> WriteReport:
+    """Adds or updates entries, all or nothing; tried again where two writers deadlock."""
+    if not entries:
+        return WriteReport(ids=(), added=0, updated=0, unchanged=0)
+    for attempt in range(1, _TRIES + 1):
+        try:
+            async with database.transaction() as connection:
+                return await write_entries(connection, entries, collection=collection)
+        except DatabaseError as error:
+            if error.sqlstate != _DEADLOCK or attempt == _TRIES:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def get_entry(database: Database, entry_id: int) -> StoredEntry:
+    """The entry with this id, of whatever collection.
+
+    Raises:
+        NotFound: there is none.
+    """
+    records = await database.read("entry_by_id", entry_id) if entry_id in _BIGINT else []
+    if not records:
+        raise NotFound(f"no entry has the id {entry_id}")
+    return stored_entry(records[0])
+
+
+async def list_entries(
+    database: Database,
+    *,
+    collection: str,
+    section: str | None = None,
+    after_id: int | None = None,
+    limit: int | None = None,
+) -> list[StoredEntry]:
+    """Entries by id, those after `after_id`, at most `limit` (None: all)."""
+    records = await database.read(
+        "listed_entries",
+        collection,
+        section,
+        _BIGINT.start if after_id is None else after_id,
+        2**31 - 1 if limit is None else limit,
+    )
+    return [stored_entry(record) for record in records]
+
+
+async def remove_entries(
+    database: Database,
+    *,
+    ids: Sequence[int] | None = None,
+    section: str | None = None,
+    document: int | None = None,
+    collection: str | None = None,
+    default_collection: str,
+) -> int:
+    """Removes what meets every condition given; returns how many entries are gone.
+
+    Raises:
+        QueryError: no condition is given.
+    """
+    if ids is None and section is None and document is None and collection is None:
+        raise QueryError("say what to remove: ids, section, document or collection")
+    if collection is None and section is not None:
+        collection = default_collection
+    wanted = None if ids is None else [i for i in ids if i in _BIGINT]
+    async with database.transaction() as connection:
+        (record,) = await fetch(
+            connection, "remove_entries", collection, wanted, section, document
+        )
+        if ids is None and section is None:
+            await fetch(connection, "remove_documents", collection, document)
+    return int(record["removed"])
+
+
+async def collection_stats(
+    database: Database, *, collection: str | None
+) -> list[CollectionStats]:
+    """The size of each collection that has entries, or of the one named."""
+    return [
+        CollectionStats(
+            **{
+                **record,
+                "sections": json.loads(record["sections"]),
+                "updated_at": record["updated_at"].isoformat(),
+            }
+        )
+        for record in await database.read("collection_stats", collection)
+    ]
+
+
+async def add_synonym(
+    database: Database, phrase: str, synonym: str, *, both_ways: bool, collection: str
+) -> Synonym:
+    """Stores a pair, as words; a pair that is there is updated.
+
+    Raises:
+        QueryError: one side has no word, is too long, or both are the same.
+    """
+    if max(len(phrase), len(synonym)) > 200:
+        raise QueryError("a synonym takes at most 200 characters a side")
+    records = await database.write(
+        "add_synonym", collection, storable(phrase), storable(synonym), both_ways
+    )
+    if not records:
+        raise QueryError("a synonym needs two different sides, each with a word")
+    return Synonym(**records[0])
+
+
+async def remove_synonym(
+    database: Database, phrase: str, synonym: str, *, collection: str
+) -> int:
+    """Removes a pair, in either order where it holds both ways; returns how many are gone."""
+    (record,) = await database.write(
+        "remove_synonym", collection, storable(phrase), storable(synonym)
+    )
+    return int(record["removed"])
+
+
+async def list_synonyms(database: Database, *, collection: str) -> list[Synonym]:
+    """The pairs of a collection, by phrase."""
+    return [Synonym(**record) for record in await database.read("listed_synonyms", collection)]
+
+
+def stored_entry(record: asyncpg.Record) -> StoredEntry:
+    """The value of a row with all the columns of an entry."""
+    return StoredEntry(
+        **{
+            **record,
+            "aliases": as_tuple(record["aliases"]),
+            "tags": as_tuple(record["tags"]),
+            "heading_path": as_tuple(record["heading_path"]),
+            "metadata": json.loads(record["metadata"]),
+            "updated_at": record["updated_at"].isoformat(),
+        }
+    )
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    if not (entry.title.strip() or entry.content.strip()):
+        raise QueryError("an entry needs a title or a content")
+    row = {
+        "section": storable(entry.section),
+        "title": storable(entry.title),
+        "content": storable(entry.content),
+        "aliases": [storable(alias) for alias in entry.aliases],
+        "tags": [storable(tag) for tag in entry.tags],
+        "metadata": _storable_json(entry.metadata),
+        "source": None if entry.source is None else storable(entry.source),
+    }
+    try:
+        json.dumps(row, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise QueryError(f"entry {entry.title!r}: metadata is not JSON ({error})") from None
+    return row
+
+
+def _storable_json(value: Any) -> Any:
+    """The JSON value without what jsonb cannot hold."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): _storable_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable_json(item) for item in value]
+    return value
+
+
+def _key(row: dict[str, Any], place: int) -> object:
+    if row["title"]:
+        return (row["section"], row["title"])
+    return place

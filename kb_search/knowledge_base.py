@@ -1,0 +1,305 @@
+"""The facade: everything that an application does with a knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from kb_search import entries as _entries
+from kb_search import schema
+from kb_search.database import Database
+from kb_search.errors import NotOpen, QueryError
+from kb_search.models import (
+    Check,
+    CollectionStats,
+    Entry,
+    Mode,
+    RebuildReport,
+    SearchResult,
+    StoredEntry,
+    Synonym,
+    Syntax,
+    WriteReport,
+)
+from kb_search.search import SearchRequest, run_search
+from kb_search.seeds.load import SeedReport, load_seeds
+from kb_search.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    from kb_search.servers import EmbeddedServer
+
+
+class KnowledgeBase:
+    """Curated entries in PostgreSQL, and the search over them.
+
+    Use it as `async with KnowledgeBase.open() as kb`. Calls may run at once; each takes a
+    connection of the pool for as long as it needs one.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._database: Database | None = None
+        self._server: EmbeddedServer | None = None
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        dsn: str | None = None,
+        collection: str | None = None,
+    ) -> KnowledgeBase:
+        """A knowledge base that opens when it is entered (`async with`).
+
+        Without `settings` they are read from KB_SEARCH_*; `dsn` and `collection` go before them.
+        Without any DSN it runs on the embedded server, whose schema is applied at opening.
+
+        Raises:
+            ConfigError: a setting is malformed.
+            Unreachable: (on entering) the embedded server cannot be started.
+        """
+        changes = {"dsn": dsn, "collection": collection}
+        if settings is None:
+            return cls(load_settings(**changes))
+        given = {name: value for name, value in changes.items() if value is not None}
+        if given:
+            settings = load_settings(**{**settings.model_dump(), **given})
+        return cls(settings)
+
+    async def __aenter__(self) -> Self:
+        if self._database is not None:
+            raise QueryError("this knowledge base is open already")
+        dsn = self.settings.dsn
+        if dsn is not None:
+            self._database = await Database.connect(dsn.get_secret_value(), self.settings)
+            return self
+        from kb_search.servers import open_embedded_server
+
+        self._server = await open_embedded_server(self.settings.data_dir)
+        try:
+            self._database = await Database.connect(self._server.dsn, self.settings)
+            await self.initialise()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections, then leaves the embedded server; closing twice does no harm."""
+        database, self._database = self._database, None
+        server, self._server = self._server, None
+        try:
+            if database is not None:
+                await database.close()
+        finally:
+            if server is not None:
+                await server.close()
+
+    @property
+    def database(self) -> Database:
+        """The pool behind the error boundary.
+
+        Raises:
+            NotOpen: before entering and after closing.
+        """
+        if self._database is None:
+            raise NotOpen
+        return self._database
+
+    @property
+    def pool(self) -> asyncpg.Pool[asyncpg.Record]:
+        """The asyncpg pool, for statements of your own; the driver's errors are not translated."""
+        return self.database.pool
+
+    async def search(
+        self,
+        text: str,
+        *,
+        collection: str | None = None,
+        section: str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        mode: Mode = "auto",
+        syntax: Syntax = "plain",
+        explain: bool = False,
+    ) -> SearchResult:
+        """The entries that answer a question, best first, the fixed rows behind weak evidence.
+
+        Shape: at most `limit` hits (None: the setting), then at most `fallback_limit` fixed rows;
+        an entry is there once. An unknown collection is an empty one.
+
+        Raises:
+            QueryError: an argument has the wrong type or is out of bounds.
+            SchemaMissing: the database was never initialised.
+            QueryTimeout, Unreachable: PostgreSQL is slow or gone.
+        """
+        request = SearchRequest.checked(
+            text,
+            settings=self.settings,
+            collection=collection,
+            section=section,
+            tags=tags,
+            metadata=metadata,
+            limit=limit,
+            mode=mode,
+            syntax=syntax,
+            explain=explain,
+        )
+        return await run_search(self.database, request)
+
+    async def add(self, entries: Sequence[Entry], *, collection: str | None = None) -> list[int]:
+        """Adds entries, or updates those of the same section and title where they differ.
+
+        Shape: the ids, in the order given. All or nothing; an equal entry stays untouched; of the
+        same section and title twice the last wins and both get its id.
+
+        Raises:
+            QueryError: an entry has neither title nor content.
+            DatabaseError: PostgreSQL refuses the write.
+        """
+        return list((await self.write(entries, collection=collection)).ids)
+
+    async def write(
+        self, entries: Sequence[Entry], *, collection: str | None = None
+    ) -> WriteReport:
+        """As `add`, with the counts of rows added, updated and unchanged."""
+        return await _entries.add_entries(
+            self.database, entries, collection=self._collection(collection)
+        )
+
+    async def get(self, entry_id: int) -> StoredEntry:
+        """The entry with this id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return await _entries.get_entry(self.database, entry_id)
+
+    async def entries(
+        self,
+        *,
+        collection: str | None = None,
+        section: str | None = None,
+        after_id: int | None = None,
+        limit: int | None = None,
+    ) -> list[StoredEntry]:
+        """Entries by id, those after `after_id`, at most `limit` (None: all)."""
+        return await _entries.list_entries(
+            self.database,
+            collection=self._collection(collection),
+            section=section,
+            after_id=after_id,
+            limit=limit,
+        )
+
+    async def remove(
+        self,
+        *,
+        ids: Sequence[int] | None = None,
+        section: str | None = None,
+        document: int | None = None,
+        collection: str | None = None,
+    ) -> int:
+        """Removes the entries that meet every condition; returns how many are gone.
+
+        A collection named alone is emptied.
+
+        Raises:
+            QueryError: no condition is given.
+        """
+        if collection is not None:
+            self._collection(collection)
+        return await _entries.remove_entries(
+            self.database,
+            ids=ids,
+            section=section,
+            document=document,
+            collection=collection,
+            default_collection=self.settings.collection,
+        )
+
+    async def seed(
+        self,
+        *paths: Path | str,
+        collection: str | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> SeedReport:
+        """Loads seed files (.sql, .jsonl, .csv, .yaml), all or nothing.
+
+        `on_progress` is told (done, total) in entries and statements.
+
+        Raises:
+            SeedError: a file or a row of it cannot be loaded (.path, .line).
+        """
+        return await load_seeds(
+            self.database,
+            [Path(path) for path in paths],
+            collection=self._collection(collection),
+            sql_allowed=collection is None,
+            on_progress=on_progress,
+        )
+
+    async def add_synonym(
+        self, phrase: str, synonym: str, *, one_way: bool = False, collection: str | None = None
+    ) -> Synonym:
+        """Questions that hold `phrase` are also asked with `synonym`, and the reverse.
+
+        Raises:
+            QueryError: one side has no word, or both are the same.
+        """
+        return await _entries.add_synonym(
+            self.database,
+            phrase,
+            synonym,
+            both_ways=not one_way,
+            collection=self._collection(collection),
+        )
+
+    async def remove_synonym(
+        self, phrase: str, synonym: str, *, collection: str | None = None
+    ) -> int:
+        """Removes a pair; returns how many are gone."""
+        return await _entries.remove_synonym(
+            self.database, phrase, synonym, collection=self._collection(collection)
+        )
+
+    async def synonyms(self, *, collection: str | None = None) -> list[Synonym]:
+        """The synonyms of a collection, by phrase."""
+        return await _entries.list_synonyms(
+            self.database, collection=self._collection(collection)
+        )
+
+    async def stats(self, *, collection: str | None = None) -> list[CollectionStats]:
+        """The size of one collection, or of each that has entries."""
+        return await _entries.collection_stats(self.database, collection=collection)
+
+    async def initialise(self) -> None:
+        """Applies the schema: creates what is missing; several processes may do so at once.
+
+        Raises:
+            ExtensionMissing: pg_trgm is missing and this role may not create it.
+            DatabaseError: the server is too old, or the role lacks a right.
+        """
+        async with self.database.connection() as connection:
+            await schema.apply_schema(connection)
+
+    async def doctor(self) -> list[Check]:
+        """What is well and what is not, with what to do about it."""
+        return await schema.examine(self.database)
+
+    async def rebuild(self, *, collection: str | None = None) -> RebuildReport:
+        """Makes everything derived again: of one collection, or of all."""
+        return await schema.rebuild(self.database, collection=collection)
+
+    def _collection(self, name: str | None) -> str:
+        chosen = self.settings.collection if name is None else name
+        if not isinstance(chosen, str) or not 1 <= len(chosen) <= 200:
+            raise QueryError("a collection's name has 1 to 200 characters")
+        return chosen

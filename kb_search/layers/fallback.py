@@ -1,0 +1,36 @@
+"""The fixed rows: something true to stand on when nothing answers for sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kb_search.database import fetch
+
+if TYPE_CHECKING:
+    from kb_search.database import Connection
+
+
+async def fixed_rows(
+    connection: Connection,
+    *,
+    collection: str,
+    sections: Sequence[str],
+    without: Sequence[int],
+    rows: int,
+    timeout_s: float,
+) -> list[Mapping[str, Any]]:
+    """At most `rows` entries of the fixed sections, by position, then id, but those of `without`."""
+    if not sections or rows == 0:
+        return []
+    return list(
+        await fetch(
+            connection,
+            "fixed_rows",
+            collection,
+            list(sections),
+            list(without),
+            rows,
+            timeout_s=timeout_s,
+        )
+    )

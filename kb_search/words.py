@@ -1,0 +1,71 @@
+"""A question as typed, made safe: bounded, cleaned, split into words, joined by OR."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# A run of letters and digits with what belongs inside a word (Node.js, O'Brien, C++, c#, .NET,
+# post-venta, info@ejemplo.es): the database's analysis takes it apart.
+_TYPED = re.compile(r"\.?[^\W_]+(?:[-.'’＇@/+#_]*[^\W_]+)*(?:\+\+|#)?")  # noqa: RUF001 - as typed
+_BLANKS = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+")
+# What no text may hold on its way to the server: NUL, and halves of surrogate pairs.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+
+
+@dataclass(frozen=True)
+class Question:
+    """`text` is bounded and storable; `typed` are its words as typed, in order, with repeats."""
+
+    text: str
+    typed: tuple[str, ...]
+    truncated: bool
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL cannot hold: NUL and lone surrogates."""
+    return _UNSTORABLE.sub("", text)
+
+
+def clean(text: str, *, max_chars: int) -> Question:
+    """The question bounded to `max_chars` characters, cut at the end of a word where there is one."""
+    bare = storable(text).strip()
+    truncated = len(bare) > max_chars
+    if truncated:
+        cut = bare[:max_chars]
+        head, blank, _ = cut.rpartition(" ")
+        bare = head if blank else cut
+    bare = _BLANKS.sub(" ", bare)
+    return Question(bare, tuple(_TYPED.findall(bare)), truncated)
+
+
+def fold(text: str) -> str:
+    """Lower case, no accents, ñ kept: what kb_search.fold() of schema.sql gives for a word."""
+    decomposed = unicodedata.normalize("NFKD", text).lower().replace("n\u0303", "ñ")
+    bare = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _INVISIBLE.sub("", bare)
+
+
+def or_query(words: Iterable[str]) -> str:
+    """The words joined by OR for `to_tsquery`; what is no letter or digit is dropped first.
+
+    An empty string where no word is left: `to_tsquery('')` matches nothing.
+    """
+    bare = (part for word in words for part in _WORD.findall(word))
+    return " | ".join(dict.fromkeys(bare))
+
+
+def typed_forms(typed: Iterable[str]) -> dict[str, str]:
+    """{folded word: as first typed}, also for the parts of a compound."""
+    forms: dict[str, str] = {}
+    for word in typed:
+        folded = fold(word)
+        pieces = _WORD.findall(folded)
+        for key in ("".join(pieces), *pieces):
+            forms.setdefault(key, word if key == folded else key)
+        forms[folded] = forms.get(folded, word)
+    return forms
