@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from pathlib import PurePosixPath
 from xml.parsers import expat
 
 from kb_search.documents.unreadable import Unreadable
@@ -17,7 +16,7 @@ _SMALL_BYTES = 50_000_000  # below this no ratio is suspicious: blank sheets pac
 _MAX_MEMBERS = 50_000
 _CHUNK = 1 << 16
 _LOCAL_HEADER = 30
-_XML_SUFFIXES = (".xml", ".rels", ".vml", ".xhtml", ".html", ".ncx", ".opf")
+_XML_SUFFIXES = (".xml", ".rels")
 
 
 def check_archive(data: bytes) -> list[str]:
@@ -96,12 +95,11 @@ class _PrologWatch:
     """Reads the XML of one member up to its root element and refuses a document type."""
 
     def __init__(self, name: str) -> None:
+        # Every member is tried: which of them are read as XML, the archive itself says.
         self._name = name
-        self._parser: expat.XMLParserType | None = None
-        if PurePosixPath(name).suffix.lower() in _XML_SUFFIXES:
-            self._parser = expat.ParserCreate()
-            self._parser.StartDoctypeDeclHandler = self._refuse
-            self._parser.StartElementHandler = self._root
+        self._parser: expat.XMLParserType | None = expat.ParserCreate()
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parser.StartElementHandler = self._root
 
     def feed(self, piece: bytes | memoryview) -> None:
         for start in range(0, len(piece), _CHUNK):
@@ -109,8 +107,10 @@ class _PrologWatch:
                 return
             try:
                 self._parser.Parse(bytes(piece[start : start + _CHUNK]), False)
-            except expat.ExpatError:
-                self._parser = None  # not well-formed: the library that reads it will say so
+            except (expat.ExpatError, LookupError) as error:
+                if self._name.lower().endswith(_XML_SUFFIXES):
+                    raise Unreadable(f"damaged: {self._name} is no XML") from error
+                self._parser = None  # a picture or the like
 
     def _refuse(self, *_: object) -> None:
         raise Unreadable(

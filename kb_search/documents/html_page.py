@@ -102,9 +102,8 @@ def parse_html(text: str) -> Any:
         )
     except lxml.etree.ParserError:
         raise Unreadable("empty: there is no text in the file") from None
-    for head in root.findall("head"):
-        for element in head.findall("base"):
-            head.remove(element)
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
+        raise Unreadable("nested too deeply to be read")
     return root
 
 

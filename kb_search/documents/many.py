@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ async def read_many(
     max_bytes: int = MAX_BYTES,
     max_section_chars: int = MAX_SECTION_CHARS,
     memory_bytes: int = MEMORY_BYTES,
-) -> AsyncIterator[tuple[Path, Document | DocumentError]]:
+) -> AsyncGenerator[tuple[Path, Document | DocumentError], None]:
     """Each path with its document, or with the error that says why not, in the order given.
 
     `workers` processes read side by side, each one file at a time; at most as many documents

@@ -68,10 +68,11 @@ def read_bytes(path: Path, *, max_bytes: int) -> bytes:
         raise Unreadable("not found") from None
     except OSError as error:
         raise Unreadable(f"unreadable: {error.strerror}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise Unreadable("not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("not a regular file")
         if status.st_size > max_bytes:
             raise Unreadable(_too_large(status.st_size, max_bytes))
         try:

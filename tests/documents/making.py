@@ -20,7 +20,6 @@ TEXT = (
 )
 
 
-
 def told(number: int, times: int = 3) -> str:
     """The text below the heading of that number; no two pages begin alike."""
     return " ".join(f"Nota {number}.{time}: {TEXT.strip()}" for time in range(times))

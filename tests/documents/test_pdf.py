@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from kb_search.documents import read_document
 from tests.documents.making import manual_outline, told, tree, write_pdf
 
 
-def drawn(path: Path, *pages: list[tuple[float, float, float, str]], bold: bool = False) -> Path:
+def drawn(
+    path: Path, *pages: Sequence[tuple[float, float, float, str]], bold: bool = False
+) -> Path:
     """A PDF from (left, height, size, text) of each line, drawn in that order."""
     canvas = Canvas(str(path), pagesize=(595, 842))
     for page in pages:
@@ -119,7 +122,10 @@ def test_a_heading_of_two_lines_is_one(tmp_path):
 
 
 def test_the_lines_of_a_printed_table_of_contents_are_no_text(tmp_path):
-    lines = [(72, 700, 10, "Envíos . . . . . . . . . . . . . 3"), (72, 688, 10, "Pagos ........... 9")]
+    lines = [
+        (72, 700, 10, "Envíos . . . . . . . . . . . . . 3"),
+        (72, 688, 10, "Pagos ........... 9"),
+    ]
     lines += [(72, 640 - 12 * at, 10, "Salen en un día.") for at in range(3)]
     (section,) = read_document(drawn(tmp_path / "m.pdf", lines)).sections
     assert section.text.split("\n") == ["Salen en un día. Salen en un día. Salen en un día."]

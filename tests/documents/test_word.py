@@ -74,9 +74,7 @@ def test_lists_tables_and_line_breaks_keep_their_order_and_lines(tmp_path):
     word.add_paragraph("el número de pedido", style="List Bullet")
     word.add_paragraph("una fotografía", style="List Bullet")
     table = word.add_table(rows=2, cols=2)
-    for cell, text in zip(
-        table._cells, ("Destino", "Precio", "Península", "4,95 €"), strict=True
-    ):
+    for cell, text in zip(table._cells, ("Destino", "Precio", "Península", "4,95 €"), strict=True):
         cell.text = text
     word.add_paragraph("Primera línea\nsegunda línea")
     (section,) = read_document(saved(word, tmp_path / "m.docx")).sections
@@ -140,9 +138,7 @@ def test_a_document_with_macros_is_read_as_text(tmp_path):
 def test_a_footnote_stands_in_brackets_where_it_is_referred_to(tmp_path):
     word = docx.Document()
     paragraph = word.add_paragraph("El envío es gratuito")
-    paragraph._p.append(
-        parse_xml(f'<w:r {nsdecls("w")}><w:footnoteReference w:id="2"/></w:r>')
-    )
+    paragraph._p.append(parse_xml(f'<w:r {nsdecls("w")}><w:footnoteReference w:id="2"/></w:r>'))
     out = io.BytesIO()
     word.save(out)
     data = out.getvalue()
