@@ -116,3 +116,24 @@ def json_object(value: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError('must be a JSON object, such as \'{"idioma": "es"}\'')
     return found
+
+
+def count(value: str) -> int:
+    """An argument that is a number of rows, at least 1."""
+    return _number(value, range(1, 2**31))
+
+
+def row_id(value: str) -> int:
+    """An argument that can be the id of a row."""
+    return _number(value, range(2**63))
+
+
+def _number(value: str, allowed: range) -> int:
+    try:
+        if (number := int(value)) in allowed:
+            return number
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        f"must be a whole number from {allowed.start} to {allowed.stop - 1}"
+    )

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb_search.bundled import bundled_seed
-from kb_search.cli.command import DONE, Commands, UsageError, add_command, opened, text
+from kb_search.cli.command import (
+    DONE,
+    Commands,
+    UsageError,
+    add_command,
+    count,
+    opened,
+    row_id,
+    text,
+)
+from kb_search.cli.output import counted
 
 if TYPE_CHECKING:
     from kb_search.cli.output import Output
@@ -34,10 +44,10 @@ def register(commands: Commands) -> None:
         help="a sample that ships with kb_search: portfolio or tienda",
     )
     entries = add_command(commands, "entries", "list the entries, by id", _entries)
-    entries.add_argument("--id", type=int, dest="ids", action="append", help="only this entry")
+    entries.add_argument("--id", type=row_id, dest="ids", action="append", help="only this entry")
     entries.add_argument("--section", type=text, help="only entries of this section")
-    entries.add_argument("--limit", type=int, help="entries at most (default: all)")
-    entries.add_argument("--after-id", type=int, help="only entries with a greater id")
+    entries.add_argument("--limit", type=count, help="entries at most (default: all)")
+    entries.add_argument("--after-id", type=row_id, help="only entries with a greater id")
     remove = add_command(
         commands,
         "remove",
@@ -45,9 +55,11 @@ def register(commands: Commands) -> None:
         _remove,
         epilog="With --collection and nothing else the whole collection is emptied.",
     )
-    remove.add_argument("ids", nargs="*", type=int, metavar="ID")
+    remove.add_argument("ids", nargs="*", type=row_id, metavar="ID")
     remove.add_argument("--section", type=text, help="the entries of this section")
-    remove.add_argument("--document", type=int, metavar="ID", help="the entries of this document")
+    remove.add_argument(
+        "--document", type=row_id, metavar="ID", help="the entries of this document"
+    )
 
 
 async def _seed(args: argparse.Namespace, out: Output) -> int:
@@ -65,12 +77,13 @@ async def _seed(args: argparse.Namespace, out: Output) -> int:
 def _told(report: SeedReport) -> str:
     parts = []
     if report.statements:
-        parts.append(f"{report.statements} SQL statements run")
+        parts.append(f"{counted(report.statements, 'SQL statement')} run")
     if report.added or report.updated or report.unchanged or not parts:
         parts.append(
-            f"{report.added} entries added, {report.updated} updated, {report.unchanged} unchanged"
+            f"{counted(report.added, 'entry', 'entries')} added, {report.updated} updated,"
+            f" {report.unchanged} unchanged"
         )
-    return f"{report.files} {'file' if report.files == 1 else 'files'}: {'; '.join(parts)}"
+    return f"{counted(report.files, 'file')}: {'; '.join(parts)}"
 
 
 async def _entries(args: argparse.Namespace, out: Output) -> int:
@@ -96,5 +109,5 @@ async def _remove(args: argparse.Namespace, out: Output) -> int:
             collection=args.collection,
         )
     out.document({"removed": removed})
-    out.line(f"{removed} {'entry' if removed == 1 else 'entries'} removed")
+    out.line(f"{counted(removed, 'entry', 'entries')} removed")
     return DONE

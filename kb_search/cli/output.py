@@ -128,6 +128,11 @@ class _Bar:
             self._progress.stop()
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: 1 file, 2 files."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def plain(value: object) -> Any:
     """A value as JSON has it: objects for dataclasses and mappings, lists for tuples."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

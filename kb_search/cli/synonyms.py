@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kb_search.cli.command import DONE, Commands, Parser, add_command, opened, text
+from kb_search.cli.output import counted
 
 if TYPE_CHECKING:
     from kb_search.cli.output import Output
@@ -47,7 +48,7 @@ async def _remove(args: argparse.Namespace, out: Output) -> int:
     async with opened(args) as kb:
         removed = await kb.remove_synonym(args.phrase, args.synonym)
     out.document({"removed": removed})
-    out.line(f"{removed} {'pair' if removed == 1 else 'pairs'} removed")
+    out.line(f"{counted(removed, 'pair')} removed")
     return DONE
 
 

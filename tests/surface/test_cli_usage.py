@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def kb_search(capsys, clean_environment) -> CommandLine:
 
 
 @pytest.fixture
-def asked(monkeypatch) -> list:
+def asked(monkeypatch) -> list[Any]:
     """The arguments of every `ask`, which is answered with nothing."""
     seen = []
 
@@ -71,6 +72,9 @@ def test_the_version_is_that_of_the_package(kb_search):
         ("ask", "--metadata", "{", "hola"),
         ("seed",),
         ("remove", "uno"),
+        ("remove", "9223372036854775808"),
+        ("entries", "--limit", "0"),
+        ("entries", "--after-id", "-1"),
         ("synonyms",),
         ("synonyms", "add", "uno"),
         ("eval",),
