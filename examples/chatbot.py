@@ -61,7 +61,8 @@ def complete(messages: list[Message], tools: list[dict[str, Any]]) -> Message:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
             message: Message = json.load(response)["choices"][0]["message"]
     except urllib.error.HTTPError as error:
-        detail = error.read(500).decode("utf-8", "replace")
+        with error:
+            detail = error.read(500).decode("utf-8", "replace")
         raise ModelError(f"{base} answered {error.code}: {detail}") from error
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ModelError(f"no answer from {base} (see OPENAI_BASE_URL): {error}") from error
