@@ -69,7 +69,9 @@ def _check_member(data: bytes, member: zipfile.ZipInfo, left: int) -> int:
             piece = unpacker.decompress(rest, _CHUNK * 16)
             size += len(piece)
             if size > min(member.file_size, left):
-                raise Unreadable(f"zip bomb: {member.filename} unpacks to more than it declares")
+                raise Unreadable(
+                    f"zip bomb or damaged: {member.filename} unpacks to more than it declares"
+                )
             watch.feed(piece)
             rest = unpacker.unconsumed_tail
     except zlib.error as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import lxml.html
@@ -57,6 +58,10 @@ _DROPPED_CLASSES = frozenset(
 )
 
 
+# What lxml takes out of a tree but not back into it.
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
 def read_html(_data: bytes, text: str, name: str, max_section_chars: int) -> Document:
     """A section for each heading `h1` to `h6`; the description becomes the summary."""
     root = parse_html(text)
@@ -98,7 +103,7 @@ def parse_html(text: str) -> Any:
     )
     try:
         root = lxml.html.document_fromstring(
-            text.replace("\0", "").encode("utf-8", "replace"), parser=parser
+            _NOT_IN_XML.sub("", text).encode("utf-8", "replace"), parser=parser
         )
     except lxml.etree.ParserError:
         raise Unreadable("empty: there is no text in the file") from None

@@ -46,15 +46,12 @@ def test_each_sheet_is_a_section_and_each_row_names_its_columns(tmp_path):
     book.create_sheet("Hoja3")
     document = read_document(saved(book, tmp_path / "tarifas.xlsx"))
     assert document.title == "tarifas"
+    first = "Destino: Península; Precio: 4.95 €; Plazo (días): 2; IVA: 21 %; Desde: 2026-01-15"
+    second = "Destino: Canarias; Precio: 12.00 €; IVA: 0 %; Desde: 2026-02-01 09:30"
     assert [(section.heading_path, section.text) for section in document.sections] == [
         (
             ("Tarifas de envío",),
-            "\n\n".join(
-                (
-                    "Destino: Península; Precio: 4.95 €; Plazo (días): 2; IVA: 21 %; Desde: 2026-01-15",
-                    "Destino: Canarias; Precio: 12.00 €; IVA: 0 %; Desde: 2026-02-01 09:30",
-                )
-            ),
+            f"{first}\n\n{second}",
         ),
         (("Tiendas",), "Ciudad: Sevilla; Abre en domingo: sí"),
     ]
