@@ -270,11 +270,11 @@ class Engine:
     def _write_password(self) -> Path:
         with contextlib.suppress(FileNotFoundError):
             self._home.password.unlink()
-        self._home.password.write_text(secrets.token_hex(24), encoding="ascii")
+        self._home.password.write_text(secrets.token_hex(24), encoding="utf-8")
         return self._home.password
 
     def _read_password(self) -> None:
-        self.password = self._home.password.read_text(encoding="ascii").strip()
+        self.password = self._home.password.read_text(encoding="utf-8").strip()
 
 
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)

@@ -144,20 +144,29 @@ class Supervisor:
             self._fail(fault)
         except OSError as error:
             self._fail(disk_fault(error, self._place.data_dir))
+        if self._engine.stopping:
+            return
+        if self._asked_to_stop or self._is_unused():
+            self._stop()
+        else:
+            self._peers.dismiss()
+            self._welcome()
+
+    def _stop(self) -> None:
+        """Begin to stop. Newcomers find no door from here on: they wait for the lock.
+
+        Those who have left wait for the end of this process: see EmbeddedServer.close.
+        """
+        self._close_door()
+        self._engine.stop()
+
+    def _welcome(self) -> None:
+        """Tell those who wait for it that the server is ready."""
         if self._engine.ready:
             for peer in self._peers.users():
                 if not peer.answered:
                     peer.answered = True
                     peer.send({"ok": True, **self._description()})
-        if self._engine.stopping:
-            return
-        if self._asked_to_stop or self._is_unused():
-            # From here on newcomers find no door; they wait for the lock and start anew. Those
-            # who have left wait for the end of this process: see EmbeddedServer.close.
-            self._close_door()
-            self._engine.stop()
-        else:
-            self._peers.dismiss()
 
     def _is_unused(self) -> bool:
         """Whether nobody uses the server, those who stand at the door included."""
@@ -169,12 +178,14 @@ class Supervisor:
         return not self._peers.users()
 
     def _fail(self, fault: ServerFault) -> None:
+        """Leave nothing half-made behind, then say why there is no server."""
+        if self._engine.stopping:
+            self._engine.running = False
+        else:
+            self._stop()
         for peer in self._peers.users():
             if not peer.answered:
                 peer.send({"error": str(fault), "kind": fault.kind})
-        self._asked_to_stop = True
-        if self._engine.stopping:
-            self._engine.running = False
 
     def _hear(self, peer: Peer) -> None:
         messages, gone = peer.read()

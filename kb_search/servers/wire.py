@@ -48,7 +48,7 @@ def disk_fault(error: OSError, path: Path | str) -> ServerFault:
 
 
 def encode(message: Message) -> bytes:
-    return json.dumps(message).encode("ascii") + b"\n"
+    return json.dumps(message).encode() + b"\n"
 
 
 def decode(line: bytes) -> Message | None:
