@@ -10,15 +10,19 @@ from typing import Any
 
 import asyncpg
 
-from kb_search.database import Database
+from kb_search.database import Database, fetch
 from kb_search.entries import write_entries
-from kb_search.errors import QueryError, SeedError
+from kb_search.errors import DatabaseError, QueryError, SeedError
 from kb_search.models import Entry
 from kb_search.seeds.files import SeedFile, read_seed
 from kb_search.seeds.sql_script import SqlStatement
 
 # Entries written by one statement: a report of progress a second or so, few round trips.
 _BATCH = 500
+
+# A load and another writer of the same entries may deadlock; PostgreSQL undoes one of them.
+_DEADLOCK = "40P01"
+_TRIES = 3
 
 # What a statement itself can be blamed for, by class of SQLSTATE: features, cardinality, data,
 # constraints, transactions, names, syntax, checks, limits, states, exceptions raised.
@@ -72,16 +76,16 @@ async def load_seeds(
                 path=file.path,
                 line=file.statements[0].line,
             )
-    load = _Load(collection, sum(len(f.entries) + len(f.statements) for f in files), on_progress)
-    async with database.transaction() as connection:
-        for step in _steps(files):
-            if isinstance(step, SeedFile):
-                for statement in step.statements:
-                    await load.run(connection, step.path, statement)
-            else:
-                for first in range(0, len(step), _BATCH):
-                    await load.write(connection, step[first : first + _BATCH])
-    return SeedReport(files=len(files), statements=load.statements, **load.counts)
+    for attempt in range(1, _TRIES + 1):
+        load = _Load(files, collection, on_progress)
+        try:
+            async with database.transaction() as connection:
+                await fetch(connection, "lock_seeds")
+                return await load.run(connection)
+        except DatabaseError as error:
+            if error.sqlstate != _DEADLOCK or attempt == _TRIES:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _steps(files: Iterable[SeedFile]) -> list[SeedFile | list[Entry]]:
@@ -98,21 +102,34 @@ def _steps(files: Iterable[SeedFile]) -> list[SeedFile | list[Entry]]:
 class _Load:
     """The counts of one load under way."""
 
-    def __init__(self, collection: str, total: int, on_progress: Progress | None) -> None:
+    def __init__(
+        self, files: Sequence[SeedFile], collection: str, on_progress: Progress | None
+    ) -> None:
+        self.files = files
         self.collection = collection
-        self.total = total
+        self.total = sum(len(file.entries) + len(file.statements) for file in files)
         self.on_progress = on_progress
         self.done = 0
         self.statements = 0
         self.counts = {"added": 0, "updated": 0, "unchanged": 0}
 
-    async def write(self, connection: Any, entries: list[Entry]) -> None:
+    async def run(self, connection: Any) -> SeedReport:
+        for step in _steps(self.files):
+            if isinstance(step, SeedFile):
+                for statement in step.statements:
+                    await self._execute(connection, step.path, statement)
+            else:
+                for first in range(0, len(step), _BATCH):
+                    await self._write(connection, step[first : first + _BATCH])
+        return SeedReport(files=len(self.files), statements=self.statements, **self.counts)
+
+    async def _write(self, connection: Any, entries: list[Entry]) -> None:
         report = await write_entries(connection, entries, collection=self.collection)
         for name in self.counts:
             self.counts[name] += getattr(report, name)
         self._advance(len(entries))
 
-    async def run(self, connection: Any, path: Path, statement: SqlStatement) -> None:
+    async def _execute(self, connection: Any, path: Path, statement: SqlStatement) -> None:
         try:
             await connection.execute(statement.text)
         except asyncpg.PostgresError as error:

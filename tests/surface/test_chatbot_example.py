@@ -56,7 +56,7 @@ def endpoint(monkeypatch) -> Iterator[Endpoint]:
     monkeypatch.setenv("OPENAI_BASE_URL", made.url)
     monkeypatch.setenv("OPENAI_API_KEY", "clave")
     monkeypatch.setenv("OPENAI_MODEL", "modelo")
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield made
     server.shutdown()

@@ -459,3 +459,35 @@ async def test_eval_drops_its_collection_when_it_is_interrupted(dsn, tmp_path, n
     assert "Traceback" not in err
     assert "error" in json.loads(out)
     assert await scratch_collections(dsn) == []
+
+
+def insertions(collection: str, rows: list[dict[str, str]]) -> str:
+    return "".join(
+        "INSERT INTO kb_search.entry (collection, section, title, content)"
+        f" VALUES ('{collection}', 'a', '{row['title']}', '{row['content']}')"
+        " ON CONFLICT DO NOTHING;\n"
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("sql", [False, True], ids=["jsonl", "sql"])
+async def test_loads_of_the_same_entries_in_opposite_order_both_end_well(
+    dsn, collection, kb, tmp_path, sql
+):
+    count = 300 if sql else 3000
+    rows = [{"section": "a", "title": f"título {n}", "content": "x"} for n in range(count)]
+    processes = []
+    for number, order in enumerate((rows, rows[::-1])):
+        changed = [row | {"content": f"texto {number}"} for row in order]
+        path = tmp_path / f"{number}.{'sql' if sql else 'jsonl'}"
+        lines = "".join(json.dumps(row) + "\n" for row in changed)
+        path.write_text(insertions(collection, changed) if sql else lines)
+        where = () if sql else ("--collection", collection)
+        processes.append(program(dsn, *where, "seed", path, "--json"))
+    for process in processes:
+        with process:
+            out, err = process.communicate()
+        assert process.returncode == 0, out + err
+    entries = await kb.entries()
+    assert {entry.title for entry in entries} == {row["title"] for row in rows}
+    assert len({entry.content for entry in entries}) == 1
