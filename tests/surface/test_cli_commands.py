@@ -388,7 +388,7 @@ def eval_folder(folder: Path, *, questions: int = 4) -> Path:
 
 
 async def scratch_collections(dsn: str) -> list[str]:
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(dsn, statement_cache_size=0)
     try:
         rows = await connection.fetch(
             "SELECT DISTINCT collection FROM kb_search.entry WHERE collection LIKE 'eval-%'"
