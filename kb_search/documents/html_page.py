@@ -78,8 +78,8 @@ def read_html(_data: bytes, text: str, name: str, max_section_chars: int) -> Doc
     builder = SectionBuilder(max_chars=max_section_chars)
     walker = HtmlText(builder)
     walker.walk(main)
-    only_h1 = walker.first_h1s[0] if len(walker.first_h1s) == 1 else ""
-    title = only_h1 or page_title or builder.first_heading or name
+    only_h1 = walker.h1s[0] if len(walker.h1s) == 1 else ""
+    title = only_h1 or page_title or builder.top_heading or name
     keywords = described.get("keywords", "").split(",")
     return Document(
         title=title,

@@ -77,7 +77,7 @@ class HtmlText:
         self._preformatted = 0
         self._in_row = False
         self._prefix = ""
-        self.first_h1s: list[str] = []
+        self.h1s: list[str] = []
 
     def walk(self, root: Any) -> None:
         # Events, not recursion: a page may nest thousands of elements.
@@ -166,7 +166,7 @@ class HtmlText:
     def _end_heading(self, level: int) -> None:
         text = self._taken()
         if level == 1 and text:
-            self.first_h1s.append(text)
+            self.h1s.append(text)
         self._builder.heading(level, text)
 
     def _taken(self) -> str:

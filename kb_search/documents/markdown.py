@@ -40,8 +40,8 @@ def read_markdown(_data: bytes, text: str, name: str, max_section_chars: int) ->
         for element in list(root.iter(*_DROPPED)):
             element.drop_tree()
         walker.walk(root.find("body"))
-    only_h1 = walker.first_h1s[0] if len(walker.first_h1s) == 1 else ""
-    title = _one(matter, _TITLE_KEYS) or only_h1 or builder.first_heading or name
+    only_h1 = walker.h1s[0] if len(walker.h1s) == 1 else ""
+    title = _one(matter, _TITLE_KEYS) or only_h1 or builder.top_heading or name
     summary = _one(matter, _SUMMARY_KEYS) or None
     return Document(
         tags=_many(matter, _TAG_KEYS),

@@ -20,7 +20,9 @@ Headings = dict[int, tuple[int, int, str]]
 
 def read_plain_text(_data: bytes, text: str, name: str, max_section_chars: int) -> Document:
     """A section for each heading that the text marks as one; else the whole text is one."""
-    text = join_hyphens(clean_block(text), words_of(text))
+    text = clean_block(text)
+    if "-\n" in text or "\u2010\n" in text:
+        text = join_hyphens(text, words_of(text))
     lines = text.split("\n")
     headings = _underlined(lines) or _standing_alone(lines)
     builder = SectionBuilder(max_chars=max_section_chars)
@@ -37,9 +39,7 @@ def read_plain_text(_data: bytes, text: str, name: str, max_section_chars: int) 
             held.append(lines[at])
         at += taken or 1
     builder.paragraph("\n".join(held))
-    first = min(headings, default=None)
-    starts = first is not None and not any(line.strip() for line in lines[:first])
-    title = headings[first][2] if first is not None and starts else name
+    title = builder.top_heading or name
     return Document(title=title, mime="", sections=builder.build(title))
 
 

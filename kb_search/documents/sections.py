@@ -63,8 +63,12 @@ class SectionBuilder:
             self._sections[-1].paragraphs.append(text)
 
     @property
-    def first_heading(self) -> str | None:
-        return self._sections[1].path[0] if len(self._sections) > 1 else None
+    def top_heading(self) -> str | None:
+        """The one heading that all others stand below, where there is one."""
+        if len(self._sections) < 2:
+            return None
+        first, *others = self._sections[1:]
+        return first.path[0] if all(other.level > first.level for other in others) else None
 
     @property
     def has_text(self) -> bool:

@@ -43,7 +43,7 @@ def read_word(data: bytes, _text: str, name: str, max_section_chars: int) -> Doc
     title = (
         clean_line(filler.title)
         or own_title(_property(properties, "title"))
-        or filler.builder.first_heading
+        or filler.builder.top_heading
         or name
     )
     metadata = {}

@@ -243,3 +243,11 @@ def test_control_characters_in_a_page_do_no_harm(tmp_path):
     document = read_document(written(tmp_path / "p.html", page))
     assert document.headings == (("Envíos",),)
     assert "Hoy mañana" in document.sections[0].text.replace("\n\n", " ")
+
+
+def test_a_file_of_several_main_headings_is_named_after_itself(tmp_path):
+    text = "## Plazos\n\nDos días.\n\n## Pagos\n\nCon tarjeta.\n"
+    assert read_document(written(tmp_path / "Política.md", text)).title == "Política"
+    assert read_document(written(tmp_path / "n.md", "## Plazos\n\nDos días.\n")).title == "Plazos"
+    text = "CONDICIONES\n\nSon estas.\n\nPRECIOS\n\nSon estos.\n"
+    assert read_document(written(tmp_path / "b.txt", text)).title == "b"
