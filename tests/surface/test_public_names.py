@@ -19,8 +19,6 @@ def test_the_package_exports_exactly_its_public_names():
         "SearchResult",
         "SeedError",
         "Settings",
-        "StoredEntry",
-        "TermTrace",
         "Unreachable",
     ]
 
