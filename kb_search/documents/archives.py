@@ -16,7 +16,10 @@ _SMALL_BYTES = 50_000_000  # below this no ratio is suspicious: blank sheets pac
 _MAX_MEMBERS = 50_000
 _CHUNK = 1 << 16
 _LOCAL_HEADER = 30
-_XML_SUFFIXES = (".xml", ".rels")
+_STRANGE = {
+    expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING],
+    expat.errors.codes[expat.errors.XML_ERROR_INCORRECT_ENCODING],
+}
 
 
 def check_archive(data: bytes) -> list[str]:
@@ -109,10 +112,12 @@ class _PrologWatch:
                 return
             try:
                 self._parser.Parse(bytes(piece[start : start + _CHUNK]), False)
-            except (expat.ExpatError, LookupError) as error:
-                if self._name.lower().endswith(_XML_SUFFIXES):
-                    raise Unreadable(f"damaged: {self._name} is no XML") from error
-                self._parser = None  # a picture or the like
+            except (expat.ExpatError, LookupError, ValueError) as error:
+                # What is no XML here is none to the libraries either; but they know encodings
+                # that expat does not, and would see what is hidden in one.
+                if not isinstance(error, expat.ExpatError) or error.code in _STRANGE:
+                    raise Unreadable(f"{self._name} is XML in a strange encoding") from error
+                self._parser = None
 
     def _refuse(self, *_: object) -> None:
         raise Unreadable(

@@ -162,6 +162,22 @@ def test_xml_with_entities_in_an_office_file_is_refused_unexpanded(
     assert reason(path).startswith(f"XML bomb: {member}")
 
 
+@pytest.mark.parametrize("encoding", ["euc-jp", "utf-7", "nadie"])
+def test_xml_in_an_encoding_that_hides_entities_is_refused(tmp_path, encoding):
+    xml = f'<?xml version="1.0" encoding="{encoding}"?>{BOMBS["laughs"]}<x>&a;</x>'
+    path = filled(
+        tmp_path / "m.docx", rewrite_zip(docx_bytes(), {"word/document.xml": xml.encode()})
+    )
+    assert "word/document.xml" in reason(path)
+
+
+def test_what_macs_add_to_an_archive_does_no_harm(tmp_path):
+    data = rewrite_zip(
+        docx_bytes(), {"__MACOSX/word/._document.xml": b"\0\5\x16\7\0\2\0\0Mac OS X"}
+    )
+    assert read_document(filled(tmp_path / "m.docx", data)).sections[0].text == "Hola."
+
+
 def test_entities_in_html_reach_neither_files_nor_the_network(tmp_path):
     secret = filled(tmp_path / "secreto.txt", b"contenido secreto")
     page = (
