@@ -66,6 +66,7 @@ def _add_sheet(builder: SectionBuilder, sheet: Any) -> None:
 def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
     """The rows of each table of a sheet; empty rows end a table's lines, not its columns."""
     header: dict[int, str] | None = None
+    unused = False  # a row of names that no row has used is text itself
     gap = True
     for row in rows:
         cells = {at: text for at, text in enumerate(map(_cell_text, row)) if text}
@@ -73,14 +74,19 @@ def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
             gap = True
             continue
         if (header is None or (gap and _is_bold(row))) and _names_columns(row, cells):
-            header = cells
+            if header and unused:
+                yield " | ".join(header.values())
+            header, unused = cells, True
         elif header is None or len(cells) == 1:
             yield " | ".join(cells.values())
         else:
+            unused = False
             yield "; ".join(
                 f"{header[at]}: {text}" if at in header else text for at, text in cells.items()
             )
         gap = False
+    if header and unused:
+        yield " | ".join(header.values())
 
 
 def _names_columns(row: Sequence[Any], cells: dict[int, str]) -> bool:

@@ -86,6 +86,13 @@ def test_a_sheet_without_column_names_gives_its_values(tmp_path):
     assert section.text == "1 | 2.5\n\n3"
 
 
+def test_a_row_of_texts_without_rows_below_it_is_not_lost(tmp_path):
+    book, sheet = workbook()
+    sheet.append(["Sevilla", "Cádiz"])
+    (section,) = read_document(saved(book, tmp_path / "m.xlsx")).sections
+    assert section.text == "Sevilla | Cádiz"
+
+
 def test_a_hidden_sheet_is_not_read_but_named(tmp_path):
     book, sheet = workbook()
     sheet.append(["Visible"])
