@@ -89,24 +89,28 @@ RETURN CASE WHEN folded ~ '[a-zñ0-9][-.''’ʼ‐‑][a-zñ0-9]|\d \d' THEN (
     ) WITH ORDINALITY AS match (found, nr)
 ) END;
 
--- The words of a text, in order, one space between them: letters and digits only, folded, cut at
--- 64 characters; C++, C# and .NET as cplusplus, csharp and dotnet, 1.000,50 as 1000 50; the joined
--- words last. NULL and a text without words give ''.
+-- The words of a folded text, in order, one space between them: letters and digits only, cut at 64
+-- characters; C++, C# and .NET as cplusplus, csharp and dotnet, 1.000,50 as 1000 50.
+CREATE OR REPLACE FUNCTION kb_search.bare_words(folded text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    CASE WHEN folded ~ '[#+]|\.net|\d\.\d' THEN
+        pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+        pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+            folded,
+            '\m([a-z])\+\+', '\1plusplus ', 'g'),
+            '\m([a-z])#(?!\w)', '\1sharp ', 'g'),
+            '\.net\M', ' dotnet', 'g'),
+            '(\d)\.(?=\d{3}(?!\d))', '\1', 'g')
+    ELSE folded END,
+    '[^[:alnum:]ñ]+', ' ', 'g'),
+    '([^ ]{64})[^ ]+', '\1', 'g'));
+
+-- All the words of a text: its own, then the joined ones. NULL and a text without words give ''.
 CREATE OR REPLACE FUNCTION kb_search.words_of(input text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
-    SELECT pg_catalog.btrim(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-        CASE WHEN folded ~ '[#+]|\.net|\d\.\d' THEN
-            pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-            pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-                folded,
-                '\m([a-z])\+\+', '\1plusplus ', 'g'),
-                '\m([a-z])#(?!\w)', '\1sharp ', 'g'),
-                '\.net\M', ' dotnet', 'g'),
-                '(\d)\.(?=\d{3}(?!\d))', '\1', 'g')
-        ELSE folded END || coalesce(' ' || kb_search.joined_words(folded), ''),
-        '[^[:alnum:]ñ]+', ' ', 'g'),
-        '([^ ]{64})[^ ]+', '\1', 'g'))
+    SELECT kb_search.bare_words(folded || coalesce(' ' || kb_search.joined_words(folded), ''))
     FROM (SELECT kb_search.fold(coalesce(input, ''))) AS f (folded)
 );
 
@@ -524,7 +528,195 @@ CREATE OR REPLACE TRIGGER entry_touched BEFORE UPDATE ON kb_search.entry
             OLD.document_id, OLD.heading_path, OLD.position))
     EXECUTE FUNCTION kb_search.touch_entry();
 
--- 8. The fingerprint of the analysis ----------------------------------------------------------------
+-- 8. The two statements of a search -------------------------------------------------------------------
+-- Functions, since planning them costs as much as running them: PL/pgSQL keeps a plan a session,
+-- also behind a pooler where prepared statements cannot be kept. A generic plan, that never falls
+-- back to reading the whole table.
+
+CREATE OR REPLACE FUNCTION kb_search.question_terms(text, text, integer)
+RETURNS TABLE (
+    word text, stem text, stem_entries bigint, word_entries bigint, family text[], share real, stem_share real,
+    similar text[], similar_stems text[], similar_entries bigint[], split_words text[], joined_word text,
+    synonyms jsonb, total_entries bigint, total_words bigint
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH listed AS MATERIALIZED (
+        SELECT w.words, kb_search.stems_of(w.words) AS stems
+        FROM (
+            SELECT array_agg(d.word ORDER BY d.nr) AS words
+            FROM (
+                SELECT u.word, min(u.nr) AS nr
+                FROM string_to_table(kb_search.words_of($2::text), ' ') WITH ORDINALITY AS u (word, nr)
+                WHERE u.word <> ''
+                GROUP BY u.word ORDER BY 2 LIMIT $3::integer
+            ) AS d
+        ) AS w
+        WHERE w.words IS NOT NULL
+    ), term AS MATERIALIZED (
+        SELECT t.nr, t.word, t.stem, lead(t.word) OVER (ORDER BY t.nr) AS next_word,
+            (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.stem_count AS c
+                WHERE c.collection = $1::text AND c.stem = t.stem) AS stem_entries,
+            (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = t.word) AS word_entries,
+            (SELECT array_agg(DISTINCT c.word) FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.stem = translate(t.stem, 'ñ', 'n')) AS family,
+            coalesce((SELECT s.share FROM kb_search.spanish_word AS s WHERE s.word = t.word), 0) AS share,
+            (SELECT max(s.share) FROM kb_search.spanish_word AS s WHERE s.stem = t.stem) AS stem_share
+        FROM listed CROSS JOIN LATERAL unnest(listed.words, listed.stems) WITH ORDINALITY AS t (word, stem, nr)
+    ), lacking AS MATERIALIZED (
+        SELECT t.nr, t.word, t.word !~ '\d' AND length(t.word) > 2 AND t.stem_share IS NULL AS slip
+        FROM term AS t WHERE t.stem_entries = 0
+    ), alike AS (
+        SELECT l.nr, array_agg(w.word) AS words, array_agg(w.stem) AS stems, array_agg(w.entries) AS counts
+        FROM lacking AS l CROSS JOIN LATERAL kb_search.similar_words($1::text, l.word, 12) AS w
+        WHERE l.slip
+        GROUP BY l.nr
+    ), taken_apart AS (
+        SELECT DISTINCT ON (l.nr) l.nr, ARRAY[halves.head, halves.tail] AS words
+        FROM lacking AS l
+        CROSS JOIN LATERAL (
+            SELECT left(l.word, cut) AS head, substr(l.word, cut + 1) AS tail
+            FROM generate_series(2, length(l.word) - 2) AS c (cut)
+        ) AS halves
+        WHERE l.slip AND length(l.word) BETWEEN 6 AND 40
+            AND EXISTS (SELECT FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = halves.head AND c.entries > 0)
+            AND EXISTS (SELECT FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = halves.tail AND c.entries > 0)
+        ORDER BY l.nr, least(length(halves.head), length(halves.tail)) DESC
+    ), joined AS (
+        SELECT t.nr, t.word || t.next_word AS word
+        FROM term AS t
+        WHERE t.next_word IS NOT NULL
+            AND (t.nr IN (SELECT l.nr FROM lacking AS l) OR t.nr + 1 IN (SELECT l.nr FROM lacking AS l))
+            AND EXISTS (SELECT FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = t.word || t.next_word AND c.entries > 0)
+    ), synonym AS (
+        SELECT jsonb_agg(jsonb_build_object('phrase', p.phrase, 'word', w.word, 'stem', w.stem,
+            'entries', (SELECT coalesce(sum(c.entries), 0) FROM kb_search.stem_count AS c
+                WHERE c.collection = $1::text AND c.stem = w.stem),
+            'family', (SELECT coalesce(jsonb_agg(DISTINCT c.word), '[]') FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.stem = translate(w.stem, 'ñ', 'n')))) AS pairs
+        FROM listed
+        CROSS JOIN LATERAL (
+            SELECT s.phrase, s.phrase_stems, s.synonym, s.synonym_stems
+            FROM kb_search.synonym AS s WHERE s.collection = $1::text
+            UNION ALL
+            SELECT s.synonym, s.synonym_stems, s.phrase, s.phrase_stems
+            FROM kb_search.synonym AS s WHERE s.collection = $1::text AND s.both_ways
+        ) AS p
+        CROSS JOIN LATERAL unnest(string_to_array(p.synonym, ' '), string_to_array(btrim(p.synonym_stems), ' '))
+            AS w (word, stem)
+        WHERE position(p.phrase_stems IN ' ' || array_to_string(listed.stems, ' ') || ' ') > 0
+    )
+    SELECT t.word, t.stem, t.stem_entries, t.word_entries, t.family, t.share, t.stem_share,
+        a.words AS similar, a.stems AS similar_stems, a.counts AS similar_entries,
+        h.words AS split_words, j.word AS joined_word, synonym.pairs AS synonyms,
+        size.total_entries, size.total_words
+    FROM term AS t
+    CROSS JOIN synonym
+    CROSS JOIN (
+        SELECT coalesce(sum(c.entries), 0)::bigint AS total_entries,
+            coalesce(sum(c.content_words), 0)::bigint AS total_words
+        FROM kb_search.entry_count AS c WHERE c.collection = $1::text
+    ) AS size
+    LEFT JOIN alike AS a USING (nr)
+    LEFT JOIN taken_apart AS h USING (nr)
+    LEFT JOIN joined AS j USING (nr)
+    ORDER BY t.nr;
+END
+$$;
+
+-- Words that follow one another in one field of an entry; null for a phrase without words.
+CREATE OR REPLACE FUNCTION kb_search.phrase_query(phrase text) RETURNS tsquery
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT string_agg('(' || p.line || ')', ' | ')::tsquery
+    FROM unnest('{A,B,C,D}'::text[]) AS l (label)
+    CROSS JOIN LATERAL (
+        SELECT string_agg(quote_literal(w.word) || ':' || l.label, ' <-> ' ORDER BY w.nr) AS line
+        FROM string_to_table(kb_search.bare_words(kb_search.fold(phrase)), ' ') WITH ORDINALITY AS w (word, nr)
+        WHERE w.word <> ''
+    ) AS p
+);
+
+CREATE OR REPLACE FUNCTION kb_search.ranked_entries(
+    text, text, text[], real[], real[], text, text[], jsonb, real, integer, real, real, real, jsonb
+)
+RETURNS TABLE (
+    id bigint, collection text, section text, title text, content text, aliases text[], tags text[],
+    metadata jsonb, source text, document_id bigint, heading_path text[], "position" integer,
+    total double precision, needles integer[], parts double precision[]
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH needle AS MATERIALIZED (
+        SELECT n.nr, n.stem_weight, n.word_weight,
+            to_tsquery('kb_search.spanish', n.form) AS stem_query,
+            to_tsquery('kb_search.words', n.word) AS word_query
+        FROM unnest($3::text[], $4::real[], $5::real[],
+            string_to_array(kb_search.stem_forms(array_to_string($3::text[], ' ')), ' ')
+        ) WITH ORDINALITY AS n (word, stem_weight, word_weight, form, nr)
+    ), demand AS MATERIALIZED (
+        SELECT d.wanted,
+            CASE WHEN d.words <> '' THEN to_tsquery('kb_search.spanish', kb_search.stem_forms(d.words)) END
+                AS stem_query,
+            (SELECT string_agg('(' || kb_search.phrase_query(p.phrase)::text || ')', ' | ')::tsquery
+                FROM jsonb_array_elements_text(d.phrases) AS p (phrase)) AS phrase_query
+        FROM jsonb_to_recordset($14::jsonb) AS d (wanted boolean, words text, phrases jsonb)
+    ), candidate AS MATERIALIZED (
+        SELECT e.id, e.updated_at,
+            e.stems || ''::tsvector AS stems, e.words || ''::tsvector AS words, -- out of the TOAST once
+            $11::real / ln(exp(1.0) + $13::real * e.content_words / greatest($9::real, 1)) AS content_weight
+        FROM kb_search.entry AS e
+        WHERE e.stems @@ ((quote_literal(kb_search.collection_lexeme($1::text)))::tsquery
+                && to_tsquery('kb_search.spanish', kb_search.stem_forms($2::text)))
+            AND e.collection || '' = $1::text -- the lexeme finds, this only makes sure
+            AND ($6::text IS NULL OR e.section = $6::text)
+            AND ($7::text[] IS NULL OR e.tags @> $7::text[])
+            AND ($8::jsonb IS NULL OR e.metadata @> $8::jsonb)
+            AND ($14::jsonb IS NULL OR NOT EXISTS (
+                SELECT FROM demand AS d
+                WHERE (coalesce(e.stems @@ d.stem_query, false) OR coalesce(e.words @@ d.phrase_query, false))
+                    <> d.wanted))
+    ), evidence AS MATERIALIZED (
+        SELECT c.id, c.updated_at, n.nr,
+            n.stem_weight * (greatest(s.title, s.content) + $12::real * least(s.title, s.content))
+            + n.word_weight * (greatest(w.title, w.content) + $12::real * least(w.title, w.content)) AS part
+        FROM candidate AS c
+        JOIN needle AS n ON c.stems @@ n.stem_query
+        CROSS JOIN LATERAL (SELECT
+            ts_rank('{0, 0.6, 0.8, 1}', c.stems, n.stem_query) AS title,
+            ts_rank('{1, 0, 0, 0}', c.stems, n.stem_query) * c.content_weight AS content
+            OFFSET 0) AS s -- each rank once
+        CROSS JOIN LATERAL (SELECT
+            ts_rank('{0, 0.6, 0.8, 1}', c.words, n.word_query) AS title,
+            ts_rank('{1, 0, 0, 0}', c.words, n.word_query) * c.content_weight AS content
+            OFFSET 0) AS w
+    ), best AS MATERIALIZED (
+        SELECT v.id, v.updated_at, sum(v.part) AS total,
+            array_agg(v.nr::integer) AS needles, array_agg(v.part) AS parts
+        FROM evidence AS v
+        GROUP BY v.id, v.updated_at HAVING sum(v.part) > 0
+        ORDER BY total DESC, v.updated_at DESC, v.id LIMIT $10::integer
+    )
+    SELECT e.id, e.collection, e.section, e.title, e.content, e.aliases, e.tags, e.metadata, e.source,
+        e.document_id, e.heading_path, e.position, b.total, b.needles, b.parts
+    FROM best AS b JOIN kb_search.entry AS e USING (id)
+    ORDER BY b.total DESC, b.updated_at DESC, b.id;
+END
+$$;
+
+-- 9. The fingerprint of the analysis ----------------------------------------------------------------
 -- Stems change between server majors, and with this file: vectors made under another fingerprint
 -- no longer match what a question is turned into. `kb-search doctor` compares, `rebuild` mends.
 
@@ -535,7 +727,7 @@ RETURN (
         || pg_catalog.md5(pg_catalog.string_agg(pg_catalog.pg_get_functiondef(p.oid), '' ORDER BY p.proname))
     FROM pg_catalog.pg_proc AS p
     WHERE p.pronamespace = 'kb_search'::regnamespace AND p.proname IN (
-        'fold', 'joined_words', 'words_of', 'stem_forms', 'entry_forms', 'stems_of', 'indexed_part', 'collection_lexeme',
+        'fold', 'joined_words', 'bare_words', 'words_of', 'stem_forms', 'entry_forms', 'stems_of', 'indexed_part', 'collection_lexeme',
         'entry_vector')
 );
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb_search.layers.fts import WHOLE_MATCH, Ranked
-from kb_search.terms import Needle, Term
+from kb_search.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,13 @@ class Evidence:
     lead: float
 
 
-def evidence(
-    terms: Sequence[Term], needles: Sequence[Needle], mass: float, found: Sequence[Ranked]
-) -> Evidence:
+def evidence(reading: Reading, found: Sequence[Ranked]) -> Evidence:
     """The evidence for the first of `found`."""
     first = found[0]
+    mass = reading.mass
     best: dict[int, float] = {}
     for place in first.parts:
-        needle = needles[place]
+        needle = reading.needles[place]
         best[needle.term] = max(best.get(needle.term, 0.0), needle.weight)
     second = found[1].total if len(found) > 1 else 0.0
     return Evidence(

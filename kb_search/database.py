@@ -67,9 +67,7 @@ def _server_error(error: asyncpg.PostgresError) -> DatabaseError:
     if state in {"57014", "55P03"}:
         return QueryTimeout(f"PostgreSQL gave up the statement: {message}", sqlstate=state)
     if state in _SCHEMA_STATES and "kb_search" in message:
-        return SchemaMissing(
-            f"{SchemaMissing.__doc__} PostgreSQL says: {message}", sqlstate=state
-        )
+        return SchemaMissing(f"{SchemaMissing.__doc__} PostgreSQL says: {message}", sqlstate=state)
     if state in {"0A000", "58P01"} and "extension" in message:
         return ExtensionMissing(
             f"{message}: install PostgreSQL's contrib modules on the server", sqlstate=state
@@ -110,17 +108,18 @@ class Database:
             Unreachable: the first connections fail.
         """
         try:
-            with error_boundary():
-                pool = await asyncpg.create_pool(
-                    dsn,
-                    min_size=min(settings.pool_min_size, settings.pool_max_size),
-                    max_size=settings.pool_max_size,
-                    timeout=settings.connect_timeout_s,
-                    command_timeout=settings.write_timeout_s,
-                    statement_cache_size=settings.statement_cache_size,
-                )
-        except (ValueError, TypeError) as error:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=min(settings.pool_min_size, settings.pool_max_size),
+                max_size=settings.pool_max_size,
+                timeout=settings.connect_timeout_s,
+                command_timeout=settings.write_timeout_s,
+                statement_cache_size=settings.statement_cache_size,
+            )
+        except (ValueError, TypeError, asyncpg.ClientConfigurationError) as error:
             raise ConfigError(_bad_dsn(error)) from None
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise translated(error) from error
         return cls(pool, settings)
 
     async def close(self) -> None:
@@ -146,8 +145,11 @@ class Database:
                 "no connection to PostgreSQL in time (KB_SEARCH_CONNECT_TIMEOUT_S):"
                 " the server is down or slow, or every connection of the pool is busy"
             ) from error
-        except ValueError as error:
-            raise ConfigError(_bad_dsn(error)) from None
+        except (ValueError, DatabaseError) as error:
+            cause = error.__cause__ or error
+            if isinstance(cause, ValueError | asyncpg.ClientConfigurationError):
+                raise ConfigError(_bad_dsn(cause)) from None
+            raise
         try:
             with error_boundary():
                 yield connection

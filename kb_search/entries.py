@@ -96,7 +96,15 @@ async def list_entries(
     after_id: int | None = None,
     limit: int | None = None,
 ) -> list[StoredEntry]:
-    """Entries by id, those after `after_id`, at most `limit` (None: all)."""
+    """Entries by id, those after `after_id`, at most `limit` (None: all).
+
+    Raises:
+        QueryError: `limit` is negative.
+    """
+    if limit is not None and not 0 <= limit < 2**31:
+        raise QueryError("limit must be a whole number from 0 on")
+    if after_id is not None and after_id not in _BIGINT:
+        raise QueryError("after_id is no id")
     records = await database.read(
         "listed_entries",
         collection,
@@ -125,19 +133,17 @@ async def remove_entries(
         raise QueryError("say what to remove: ids, section, document or collection")
     if collection is None and section is not None:
         collection = default_collection
+    if document is not None and document not in _BIGINT:
+        return 0
     wanted = None if ids is None else [i for i in ids if i in _BIGINT]
     async with database.transaction() as connection:
-        (record,) = await fetch(
-            connection, "remove_entries", collection, wanted, section, document
-        )
+        (record,) = await fetch(connection, "remove_entries", collection, wanted, section, document)
         if ids is None and section is None:
             await fetch(connection, "remove_documents", collection, document)
     return int(record["removed"])
 
 
-async def collection_stats(
-    database: Database, *, collection: str | None
-) -> list[CollectionStats]:
+async def collection_stats(database: Database, *, collection: str | None) -> list[CollectionStats]:
     """The size of each collection that has entries, or of the one named."""
     return [
         CollectionStats(
@@ -169,9 +175,7 @@ async def add_synonym(
     return Synonym(**records[0])
 
 
-async def remove_synonym(
-    database: Database, phrase: str, synonym: str, *, collection: str
-) -> int:
+async def remove_synonym(database: Database, phrase: str, synonym: str, *, collection: str) -> int:
     """Removes a pair, in either order where it holds both ways; returns how many are gone."""
     (record,) = await database.write(
         "remove_synonym", collection, storable(phrase), storable(synonym)

@@ -81,7 +81,8 @@ class KnowledgeBase:
         self._server = await open_embedded_server(self.settings.data_dir)
         try:
             self._database = await Database.connect(self._server.dsn, self.settings)
-            await self.initialise()
+            async with self._database.connection() as connection:
+                await schema.ensure_schema(connection)
         except BaseException:
             await self.close()
             raise
@@ -272,9 +273,7 @@ class KnowledgeBase:
 
     async def synonyms(self, *, collection: str | None = None) -> list[Synonym]:
         """The synonyms of a collection, by phrase."""
-        return await _entries.list_synonyms(
-            self.database, collection=self._collection(collection)
-        )
+        return await _entries.list_synonyms(self.database, collection=self._collection(collection))
 
     async def stats(self, *, collection: str | None = None) -> list[CollectionStats]:
         """The size of one collection, or of each that has entries."""

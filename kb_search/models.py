@@ -106,8 +106,9 @@ class TermTrace:
     """One word of the question under `explain=True`.
 
     `entries` is how many entries of the collection hold it, `weight` its rarity (idf, no unit),
-    `share` its part (0..1) of the first hit's word evidence. `corrected_to` names the words of the collection used in its
-    place; `lexemes` are the stems that were looked up.
+    `lexemes` are its
+    stems; `corrected_to` and `synonyms` are the words of the collection looked for in its place or
+    beside it; `share` is its part (0..1) of what the first hit's total is made of.
     """
 
     word: str
@@ -115,6 +116,7 @@ class TermTrace:
     entries: int
     weight: float
     corrected_to: tuple[str, ...]
+    synonyms: tuple[str, ...]
     share: float
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kb_search.words import fold
 
@@ -42,19 +43,28 @@ class Snippet:
     highlights: tuple[tuple[int, int], ...]
 
 
-def matches(text: str, needle_of: Mapping[str, int]) -> Iterator[Match]:
-    """The places of a text whose folded word is a key of `needle_of`, in order, disjoint."""
+class Text:
+    """A text and its matches: the places whose folded word is a key of `needle_of`."""
+
+    def __init__(self, text: str, needle_of: Mapping[str, int]) -> None:
+        self.text = text
+        self.matches = tuple(_matches(text, needle_of)) if needle_of else ()
+
+
+def _matches(text: str, needle_of: Mapping[str, int]) -> Iterator[Match]:
+    """In order, disjoint."""
     for compound in _COMPOUND.finditer(text, 0, _READ_CHARS):
         whole = _key(compound.group())
         if whole in needle_of:
             yield Match(compound.start(), compound.end(), needle_of[whole], whole)
-            continue
-        for part in _PART.finditer(text, compound.start(), compound.end()):
-            key = _key(part.group())
-            if key in needle_of:
-                yield Match(part.start(), part.end(), needle_of[key], key)
+        elif len(whole) != compound.end() - compound.start():
+            for part in _PART.finditer(text, compound.start(), compound.end()):
+                key = _key(part.group())
+                if key in needle_of:
+                    yield Match(part.start(), part.end(), needle_of[key], key)
 
 
+@lru_cache(maxsize=50_000)
 def _key(word: str) -> str:
     """The word as the database's vocabulary has it."""
     folded = fold(word)
@@ -67,26 +77,23 @@ def _key(word: str) -> str:
     return "".join(char for char in folded if char.isalnum())
 
 
-def matched_on(
-    fields: Sequence[tuple[str, Iterable[str]]],
-    needle_of: Mapping[str, int],
-    corrected: Mapping[int, str],
-) -> str:
+def matched_on(fields: Sequence[tuple[str, Sequence[Text]]], notes: Mapping[int, str]) -> str:
     """What matched where, such as `title: tarifas; alias: cobra; content: proyecto ×2`.
 
-    `fields` are (name, texts); `corrected` gives the word as typed of a needle that corrects it,
-    shown as `facturación (typed facturaicón)`.
+    `notes` has a remark on a needle that is no word of the question:
+    `title: facturación (typed facturaicón)`.
     """
     parts = []
     for name, texts in fields:
         counts: Counter[str] = Counter()
         shown: dict[str, str] = {}
         for text in texts:
-            for match in matches(text, needle_of):
+            for match in text.matches:
                 counts[match.word] += 1
-                typed = corrected.get(match.needle)
-                label = text[match.start : match.end].lower()
-                shown.setdefault(match.word, f"{label} (typed {typed})" if typed else label)
+                if match.word not in shown:
+                    label = text.text[match.start : match.end].lower()
+                    note = notes.get(match.needle)
+                    shown[match.word] = f"{label} ({note})" if note else label
         if counts:
             words = (
                 shown[word] if count == 1 else f"{shown[word]} ×{count}"
@@ -96,15 +103,13 @@ def matched_on(
     return "; ".join(parts)
 
 
-def snippet(
-    text: str, needle_of: Mapping[str, int], weights: Sequence[float], *, chars: int
-) -> Snippet:
+def snippet(content: Text, weights: Sequence[float], *, chars: int) -> Snippet:
     """The passage of about `chars` characters with the densest weighted matches.
 
     The start of the text where nothing matches. Cut at the ends of sentences where they are near,
     else of words, with an ellipsis where the text goes on.
     """
-    found = list(matches(text, needle_of))
+    text, found = content.text, content.matches
     start, end = _densest(found, weights, chars) if found else (0, 0)
     start, end = _widened(text, start, end, chars)
     head = _ELLIPSIS if start > 0 else ""
@@ -116,13 +121,10 @@ def snippet(
     )
 
 
-def _densest(
-    found: Sequence[Match], weights: Sequence[float], chars: int
-) -> tuple[int, int]:
+def _densest(found: Sequence[Match], weights: Sequence[float], chars: int) -> tuple[int, int]:
     """The span (start, end) of at most `chars` characters whose matches weigh most."""
     inside: Counter[int] = Counter()
-    total = best = -1.0
-    total = 0.0
+    total, best = 0.0, -1.0
     span = (found[0].start, found[0].end)
     first = 0
     for match in found:

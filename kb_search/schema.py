@@ -30,7 +30,24 @@ async def apply_schema(connection: Connection) -> None:
             await fetch(connection, "lock_schema")
             await _check_server(connection)
             await connection.execute(schema_sql())
-            await _load_word_lists(connection)
+            words = _word_lists()
+            await fetch(connection, "load_word_lists", list(words), list(words.values()))
+            await fetch(connection, "remember_digest", _digest())
+
+
+async def ensure_schema(connection: Connection) -> None:
+    """Applies the schema unless this very one was applied already; takes no lock then."""
+    (schema,) = await fetch(connection, "schema_is_there")
+    if schema["there"]:
+        applied = await fetch(connection, "applied_digest")
+        if applied and applied[0]["value"] == _digest():
+            return
+    await apply_schema(connection)
+
+
+def _digest() -> str:
+    words = repr(sorted(_word_lists().items()))
+    return hashlib.sha256((schema_sql() + words).encode()).hexdigest()
 
 
 async def _check_server(connection: Connection) -> None:
@@ -42,14 +59,6 @@ async def _check_server(connection: Connection) -> None:
         raise DatabaseError(
             f"this database's encoding is {encoding}: create one with ENCODING 'UTF8'"
         )
-
-
-async def _load_word_lists(connection: Connection) -> None:
-    words = _word_lists()
-    digest = hashlib.sha256(repr(sorted(words.items())).encode()).hexdigest()
-    loaded = await fetch(connection, "word_lists_digest")
-    if not loaded or loaded[0]["value"] != digest:
-        await fetch(connection, "load_word_lists", list(words), list(words.values()), digest)
 
 
 def _word_lists() -> dict[str, float]:
@@ -131,9 +140,7 @@ async def examine(database: Database) -> list[Check]:
     ]
 
 
-def _check(
-    name: str, fine: str, *, problem: object = None, warning: object = None
-) -> Check:
+def _check(name: str, fine: str, *, problem: object = None, warning: object = None) -> Check:
     if problem:
         return Check(name=name, level="error", message=str(problem))
     if warning:

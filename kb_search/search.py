@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from kb_search import web_syntax
 from kb_search.confidence import evidence, probability
-from kb_search.database import Database, fetch
+from kb_search.database import Database
 from kb_search.errors import QueryError
+from kb_search.hits import explanation, plain_hit, ranked_hit
 from kb_search.layers import fallback, fts, typo
-from kb_search.models import Hit, Layer, Mode, SearchResult, Syntax, TermTrace, as_tuple
-from kb_search.passages import matched_on, snippet
-from kb_search.terms import Collection, Needle, Term, read_terms, typed_needle
-from kb_search.words import Question, clean, storable, typed_forms
+from kb_search.models import Hit, Mode, SearchResult, Syntax
+from kb_search.reading import Reading, read_question
+from kb_search.words import Question, clean, or_query, storable
 
 if TYPE_CHECKING:
     from kb_search.database import Connection
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The second hit tells how clear the first is, so that at least two are always ranked.
 _LEAST_ROWS = 2
 # An entry with less than this share of a whole match holds nothing but the commonest words.
-_LEAST_SCORE = 0.02
+_LEAST_SCORE = 0.002
 # What word_similarity alone may say for an entry: never enough to be sure.
 _SIMILAR_CONFIDENCE = 0.3
 
@@ -74,11 +74,17 @@ class SearchRequest:
             raise QueryError(f"syntax must be one of {', '.join(get_args(Syntax))}")
         if mode in ("semantic", "hybrid"):
             raise QueryError(f"mode {mode!r} needs the semantic part, which is not installed")
+        question = clean(text, max_chars=settings.max_question_chars)
+        filters = _filters(section, tags, metadata)
+        if syntax == "web":
+            words, operators = web_syntax.parse(question.text)
+            question = replace(question, text=words)
+            filters = replace(filters, demands=_demands(operators))
         return cls(
-            question=clean(text, max_chars=settings.max_question_chars),
+            question=question,
             query=text,
             collection=storable(name),
-            filters=_filters(section, tags, metadata),
+            filters=filters,
             limit=rows,
             mode=mode,
             syntax=syntax,
@@ -107,205 +113,123 @@ def _filters(
     )
 
 
+def _demands(operators: web_syntax.Operators) -> str | None:
+    """What the operators demand, as the statement `ranked_entries` takes it."""
+    demands = [
+        {"wanted": True, "words": or_query(group.words), "phrases": group.phrases}
+        for group in operators.groups
+    ]
+    if operators.without_words or operators.without_phrases:
+        demands.append(
+            {
+                "wanted": False,
+                "words": or_query(operators.without_words),
+                "phrases": operators.without_phrases,
+            }
+        )
+    return json.dumps(demands) if demands else None
+
+
 @dataclass(frozen=True)
-class Reading:
-    """A question as the collection understands it."""
+class _Found:
+    """The hits of the layers that look for words, and how sure the first is (0..1)."""
 
-    terms: tuple[Term, ...]
-    size: Collection
-    needles: tuple[Needle, ...]
-
-    @property
-    def mass(self) -> float:
-        """What the question would weigh if every word were found as typed."""
-        typed = [0.0] * len(self.terms)
-        for needle in self.needles:
-            if not needle.corrects:
-                typed[needle.term] = max(typed[needle.term], needle.weight)
-        return sum(typed)
-
-    @property
-    def all_common(self) -> bool:
-        return all(term.common for term in self.terms)
-
-
-_NOTHING = Reading((), Collection(0, 0), ())
+    hits: tuple[Hit, ...] = ()
+    confidence: float = 0.0
+    first: fts.Ranked | None = None
 
 
 async def run_search(database: Database, request: SearchRequest) -> SearchResult:
     """The answer to a request: two statements, a third for the fixed rows."""
     started = time.perf_counter()
+    settings = request.settings
     async with database.connection() as connection:
-        reading = await _read_question(connection, request)
-        hits, confidence = await _hits(connection, request, reading)
-        confident = confidence >= request.settings.min_confidence and bool(hits)
+        reading = await read_question(
+            connection,
+            request.question,
+            collection=request.collection,
+            most_words=settings.max_question_words,
+            timeout_s=settings.timeout_s,
+        )
+        found = await _by_words(connection, request, reading)
+        confident = bool(found.hits) and found.confidence >= settings.min_confidence
+        hits = found.hits
         if not confident:
-            hits = [*hits, *await _fixed(connection, request, hits)]
+            hits += await _fixed(connection, request, hits)
     return SearchResult(
         query=request.query,
         layer=hits[0].layer if hits else "fallback",
-        hits=tuple(hits),
+        hits=hits,
         confident=confident,
-        confidence=confidence,
-        corrections=_reported(request, reading),
+        confidence=found.confidence,
+        corrections=reading.corrections,
         degraded=(),
-        truncated=request.question.truncated
-        or len(reading.terms) >= request.settings.max_question_words,
+        truncated=request.question.truncated or len(reading.terms) >= settings.max_question_words,
         took_ms=(time.perf_counter() - started) * 1000,
-        explanation=(),
+        explanation=explanation(reading, found.first) if request.explain else (),
     )
 
 
-async def _read_question(connection: Connection, request: SearchRequest) -> Reading:
-    records = await fetch(
-        connection,
-        "question_terms",
-        request.collection,
-        request.question.text,
-        request.settings.max_question_words,
-        timeout_s=request.settings.timeout_s,
-    )
-    if not records:
-        return _NOTHING
-    terms, size = read_terms(records)
-    needles: list[Needle] = []
-    for place, term in enumerate(terms):
-        needles.append(typed_needle(place, term, size))
-        next_found = place + 1 < len(terms) and terms[place + 1].found
-        needles += typo.corrected(place, term, size, next_found=next_found)
-    return Reading(terms, size, tuple(needles))
-
-
-async def _hits(
-    connection: Connection, request: SearchRequest, reading: Reading
-) -> tuple[list[Hit], float]:
-    found = await fts.ranked(
+async def _by_words(connection: Connection, request: SearchRequest, reading: Reading) -> _Found:
+    settings = request.settings
+    ranked = await fts.ranked(
         connection,
         reading.needles,
         reading.size,
         collection=request.collection,
         filters=request.filters,
         rows=max(_LEAST_ROWS, request.limit),
-        timeout_s=request.settings.timeout_s,
+        timeout_s=settings.timeout_s,
     )
-    mass = reading.mass
-    least = _LEAST_SCORE * fts.WHOLE_MATCH * mass
-    found = [ranked for ranked in found if ranked.total >= least]
-    if found:
-        sure = probability(evidence(reading.terms, reading.needles, mass, found))
-        hits = [_hit(request, reading, ranked, mass) for ranked in found[: request.limit]]
-        return hits, sure
-    if not reading.terms:
-        return [], 0.0
+    least = _LEAST_SCORE * fts.WHOLE_MATCH * reading.mass
+    ranked = [entry for entry in ranked if entry.total >= least]
+    if ranked:
+        return _Found(
+            hits=tuple(
+                ranked_hit(reading, entry, snippet_chars=settings.snippet_chars)
+                for entry in ranked[: request.limit]
+            ),
+            confidence=probability(evidence(reading, ranked)),
+            first=ranked[0],
+        )
+    if not reading.terms or request.filters.demands is not None:
+        return _Found()
     rows = await typo.similar(
         connection,
         [term.word for term in reading.terms],
         collection=request.collection,
         filters=(request.filters.section, request.filters.tags, request.filters.metadata),
         rows=request.limit,
-        timeout_s=request.settings.timeout_s,
+        timeout_s=settings.timeout_s,
     )
-    hits = [
-        _as_hit(row, request, layer="typo", score=float(row["total"]), on="", needle_of={}, weights=())
-        for row in rows
-    ]
-    return hits, _SIMILAR_CONFIDENCE * float(rows[0]["total"]) if rows else 0.0
+    return _Found(
+        hits=tuple(
+            plain_hit(
+                row,
+                layer="typo",
+                score=row["total"],
+                matched=f"title or alias: like the question ({row['total']:.2f})",
+                snippet_chars=settings.snippet_chars,
+            )
+            for row in rows
+        ),
+        confidence=_SIMILAR_CONFIDENCE * rows[0]["total"] if rows else 0.0,
+    )
 
 
 async def _fixed(
     connection: Connection, request: SearchRequest, hits: Sequence[Hit]
-) -> list[Hit]:
+) -> tuple[Hit, ...]:
+    settings = request.settings
     rows = await fallback.fixed_rows(
         connection,
         collection=request.collection,
-        sections=request.settings.fallback_sections,
+        sections=settings.fallback_sections,
         without=[hit.id for hit in hits],
-        rows=request.settings.fallback_limit,
-        timeout_s=request.settings.timeout_s,
+        rows=settings.fallback_limit,
+        timeout_s=settings.timeout_s,
     )
-    return [
-        _as_hit(row, request, layer="fallback", score=None, on="", needle_of={}, weights=())
+    return tuple(
+        plain_hit(row, layer="fallback", score=None, snippet_chars=settings.snippet_chars)
         for row in rows
-    ]
-
-
-def _hit(request: SearchRequest, reading: Reading, ranked: fts.Ranked, mass: float) -> Hit:
-    needles = reading.needles
-    needle_of: dict[str, int] = {}
-    for place in sorted(ranked.parts, key=lambda place: needles[place].corrects):
-        for word in needles[place].family:
-            needle_of.setdefault(word, place)
-    forms = typed_forms(request.question.typed)
-    corrected = {
-        place: forms.get(reading.terms[needles[place].term].word, reading.terms[needles[place].term].word)
-        for place in ranked.parts
-        if needles[place].corrects
-    }
-    row = ranked.row
-    fields = (
-        ("title", [row["title"], *as_tuple(row["heading_path"])]),
-        ("alias", as_tuple(row["aliases"])),
-        ("tag", as_tuple(row["tags"])),
-        ("content", [row["content"]]),
     )
-    return _as_hit(
-        row,
-        request,
-        layer=_layer(reading, ranked),
-        score=min(1.0, ranked.total / (fts.WHOLE_MATCH * mass)) if mass else 0.0,
-        on=matched_on(fields, needle_of, corrected),
-        needle_of=needle_of,
-        weights=[needle.weight for needle in needles],
-    )
-
-
-def _layer(reading: Reading, ranked: fts.Ranked) -> Layer:
-    """`typo` where the entry holds none of the question's own words but their corrections."""
-    needles = [reading.needles[place] for place in ranked.parts]
-    as_typed = any(
-        not needle.corrects and (reading.all_common or not reading.terms[needle.term].common)
-        for needle in needles
-    )
-    return "fts" if as_typed or not any(needle.corrects for needle in needles) else "typo"
-
-
-def _as_hit(
-    row: Mapping[str, Any],
-    request: SearchRequest,
-    *,
-    layer: Layer,
-    score: float | None,
-    on: str,
-    needle_of: Mapping[str, int],
-    weights: Sequence[float],
-) -> Hit:
-    passage = snippet(row["content"], needle_of, weights, chars=request.settings.snippet_chars)
-    return Hit(
-        id=row["id"],
-        collection=row["collection"],
-        section=row["section"],
-        title=row["title"],
-        content=row["content"],
-        tags=as_tuple(row["tags"]),
-        metadata=json.loads(row["metadata"]),
-        score=score,
-        matched_on=on,
-        snippet=passage.text,
-        highlights=passage.highlights,
-        layer=layer,
-        source=row["source"],
-        document_id=row["document_id"],
-        heading_path=as_tuple(row["heading_path"]),
-        position=row["position"],
-    )
-
-
-def _reported(request: SearchRequest, reading: Reading) -> dict[str, str]:
-    """{word as typed: words used instead}."""
-    forms = typed_forms(request.question.typed)
-    used: dict[str, list[str]] = {}
-    for needle in reading.needles:
-        if needle.corrects:
-            word = reading.terms[needle.term].word
-            used.setdefault(forms.get(word, word), []).append(needle.word)
-    return {typed: " ".join(words) for typed, words in used.items()}

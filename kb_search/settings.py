@@ -73,7 +73,7 @@ class Settings(BaseSettings):
         return value if value and value.get_secret_value().strip() else None
 
 
-def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - any setting's type
+def load_settings(**overrides: Any) -> Settings:
     """The settings of this process; `overrides` that are None are left out.
 
     Raises:

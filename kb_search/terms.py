@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+
+import asyncpg
 
 # Rarity, measured over eight FAQ collections, XQuAD and XQuAD-R (benchmarks/quality.py): general
 # Spanish counts as this many texts read before the collection's own, and a word stands in at most
 # this share of them ...
 _PRIOR_TEXTS = 60
-_PRIOR_SHARE_FACTOR = 2.0
+_PRIOR_SHARE_FACTOR = 1.0
 _MOST_SHARE = 0.9
 # ... idf to this power (1 favours common words, 2 the rarest alone) ...
 _RARITY_POWER = 1.75
@@ -76,7 +78,10 @@ class Collection:
 
 @dataclass(frozen=True)
 class Needle:
-    """A word to look for: with the place (from 0) of the term it stands for, and its weights."""
+    """A word to look for: with the place (from 0) of the term it stands for, and its weights.
+
+    `stands_for` says why: the word as typed, one meant by a slip, a synonym.
+    """
 
     term: int
     word: str
@@ -84,7 +89,7 @@ class Needle:
     word_weight: float
     family: tuple[str, ...]
     entries: int
-    corrects: bool = False
+    stands_for: Literal["typed", "slip", "synonym"] = "typed"
 
     @property
     def weight(self) -> float:
@@ -98,7 +103,7 @@ def rarity(entries: int, total: int, share: float) -> float:
     """
     held = entries + _PRIOR_TEXTS * min(_MOST_SHARE, _PRIOR_SHARE_FACTOR * share)
     texts = total + _PRIOR_TEXTS
-    return math.log(1 + (texts - held + 0.5) / (held + 0.5)) ** _RARITY_POWER
+    return math.pow(math.log(1 + (texts - held + 0.5) / (held + 0.5)), _RARITY_POWER)
 
 
 def typed_needle(place: int, term: Term, size: Collection) -> Needle:
@@ -107,9 +112,8 @@ def typed_needle(place: int, term: Term, size: Collection) -> Needle:
         term=place,
         word=term.word,
         stem_weight=rarity(term.stem_entries, size.entries, term.stem_share),
-        word_weight=_SURFACE * rarity(
-            term.word_entries, size.entries, max(term.share, term.stem_share / 2)
-        ),
+        word_weight=_SURFACE
+        * rarity(term.word_entries, size.entries, max(term.share, term.stem_share / 2)),
         family=term.family,
         entries=term.stem_entries,
     )
@@ -122,7 +126,7 @@ def replacement_needle(
     *,
     factor: float,
     family: tuple[str, ...] = (),
-    corrects: bool = True,
+    stands_for: Literal["slip", "synonym"] = "slip",
 ) -> Needle:
     """The needle of a word that stands for the one typed, at `factor` (0..1) of its worth."""
     worth = rarity(similar.entries, size.entries, 0.0) * factor
@@ -133,11 +137,11 @@ def replacement_needle(
         word_weight=_SURFACE * worth,
         family=family or (similar.word,),
         entries=similar.entries,
-        corrects=corrects,
+        stands_for=stands_for,
     )
 
 
-def read_terms(records: Sequence[Mapping[str, Any]]) -> tuple[tuple[Term, ...], Collection]:
+def read_terms(records: Sequence[asyncpg.Record]) -> tuple[tuple[Term, ...], Collection]:
     """The rows of the statement `question_terms`, at least one, as values."""
     terms = tuple(
         Term(
@@ -158,7 +162,7 @@ def read_terms(records: Sequence[Mapping[str, Any]]) -> tuple[tuple[Term, ...], 
     return terms, Collection(records[0]["total_entries"], records[0]["total_words"])
 
 
-def _similar(record: Mapping[str, Any]) -> Iterable[Similar]:
+def _similar(record: asyncpg.Record) -> Iterable[Similar]:
     columns = (record["similar"], record["similar_stems"], record["similar_entries"])
     if columns[0] is None:
         return ()

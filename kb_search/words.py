@@ -32,7 +32,7 @@ def storable(text: str) -> str:
 
 
 def clean(text: str, *, max_chars: int) -> Question:
-    """The question bounded to `max_chars` characters, cut at the end of a word where there is one."""
+    """The question bounded to `max_chars` characters, cut between words where it has two."""
     bare = storable(text).strip()
     truncated = len(bare) > max_chars
     if truncated:

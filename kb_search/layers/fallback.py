@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import asyncpg
 
 from kb_search.database import fetch
 
@@ -19,18 +21,16 @@ async def fixed_rows(
     without: Sequence[int],
     rows: int,
     timeout_s: float,
-) -> list[Mapping[str, Any]]:
-    """At most `rows` entries of the fixed sections, by position, then id, but those of `without`."""
+) -> list[asyncpg.Record]:
+    """At most `rows` entries of the fixed sections but `without`, by position, then id."""
     if not sections or rows == 0:
         return []
-    return list(
-        await fetch(
-            connection,
-            "fixed_rows",
-            collection,
-            list(sections),
-            list(without),
-            rows,
-            timeout_s=timeout_s,
-        )
+    return await fetch(
+        connection,
+        "fixed_rows",
+        collection,
+        list(sections),
+        list(without),
+        rows,
+        timeout_s=timeout_s,
     )

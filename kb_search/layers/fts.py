@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import asyncpg
 
 from kb_search.database import fetch
 from kb_search.terms import Collection, Needle
@@ -28,11 +30,16 @@ _LEAST_CANDIDATES = 40
 
 @dataclass(frozen=True)
 class Filters:
-    """What an entry must meet: None is no condition; `metadata` is JSON text."""
+    """What an entry must meet: None is no condition; `metadata` is JSON text.
+
+    `demands` is JSON text too: [{"wanted": bool, "words": OR-joined, "phrases": [...]}], each an
+    alternative that must be there, or must not.
+    """
 
     section: str | None = None
     tags: tuple[str, ...] | None = None
     metadata: str | None = None
+    demands: str | None = None
 
     @property
     def any(self) -> bool:
@@ -42,9 +49,10 @@ class Filters:
 @dataclass(frozen=True)
 class Ranked:
     """An entry that holds some of the words: `total` has no unit, `parts` are its summands by
-    the place of the needle (from 0)."""
+    the place of the needle (from 0).
+    """
 
-    row: Mapping[str, Any]
+    row: asyncpg.Record
     total: float
     parts: Mapping[int, float]
 
@@ -78,6 +86,7 @@ async def ranked(
         _CONTENT_WEIGHT,
         _WEAKER_FIELD,
         _LENGTH_NORM,
+        filters.demands,
         timeout_s=timeout_s,
     )
     return [

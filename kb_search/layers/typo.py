@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import asyncpg
 
 from kb_search.corrections import Correction, corrections
 from kb_search.database import fetch
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
 _SPACING_FACTOR = 0.8
 
 
-def corrected(
-    place: int, term: Term, size: Collection, *, next_found: bool
-) -> list[Needle]:
+def corrected(place: int, term: Term, size: Collection, *, next_found: bool) -> list[Needle]:
     """The needles that stand for a word which the collection lacks; none for a word of Spanish."""
     if term.joined_word is not None and not (term.found and next_found):
         return [_spaced(place, term.joined_word, size)]
@@ -52,12 +52,12 @@ async def similar(
     filters: tuple[str | None, Sequence[str] | None, str | None],
     rows: int,
     timeout_s: float,
-) -> list[Mapping[str, Any]]:
+) -> list[asyncpg.Record]:
     """Entries whose title or aliases look like the whole question, best first.
 
     Each row has `total`, pg_trgm's word_similarity (0..1).
     """
-    records = await fetch(
+    return await fetch(
         connection,
         "similar_entries",
         collection,
@@ -66,4 +66,3 @@ async def similar(
         rows,
         timeout_s=timeout_s,
     )
-    return list(records)

@@ -2,31 +2,40 @@
 -- Held to the end of the transaction, so that several processes may apply the schema at once.
 SELECT pg_advisory_xact_lock(hashtext('kb_search'), hashtext('schema'));
 
--- word_lists_digest --
--- What was loaded into the lexicon, if anything. Column: value (text).
-SELECT m.value FROM kb_search.meta AS m WHERE m.key = 'word_lists';
+-- schema_is_there --
+-- One row: there (boolean).
+SELECT to_regclass('kb_search.meta') IS NOT NULL AS there;
+
+-- applied_digest --
+-- The digest of the schema and the word lists that were applied last, if any. Column: value (text).
+SELECT m.value FROM kb_search.meta AS m WHERE m.key = 'applied';
+
+-- remember_digest --
+-- $1 text: digest
+INSERT INTO kb_search.meta (key, value) VALUES ('applied', $1::text)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- load_word_lists --
--- Replaces the lexicon of general Spanish.
--- $1 text[]: words · $2 real[]: their shares (0..1; 0: only known to be a word) · $3 text: digest
+-- Replaces the lexicon of general Spanish where it differs.
+-- $1 text[]: words · $2 real[]: their shares (0..1; 0: only known to be a word)
 WITH given AS MATERIALIZED (
     SELECT kb_search.words_of(g.word) AS word, max(g.share) AS share
     FROM unnest($1::text[], $2::real[]) AS g (word, share)
     GROUP BY 1
-), listed AS (
+), listed AS MATERIALIZED (
     SELECT array_agg(word ORDER BY word) AS words, array_agg(share ORDER BY word) AS shares
     FROM given WHERE word <> '' AND word !~ ' '
+), made AS MATERIALIZED (
+    SELECT u.word, u.stem, u.share
+    FROM listed CROSS JOIN LATERAL unnest(listed.words, kb_search.stems_of(listed.words), listed.shares)
+        AS u (word, stem, share)
 ), gone AS (
-    DELETE FROM kb_search.spanish_word AS w USING listed WHERE w.word <> ALL (listed.words)
-), digest AS (
-    INSERT INTO kb_search.meta (key, value) VALUES ('word_lists', $3::text)
-    ON CONFLICT (key) DO UPDATE SET value = excluded.value
+    DELETE FROM kb_search.spanish_word AS w WHERE NOT EXISTS (SELECT FROM made AS m WHERE m.word = w.word)
 )
 INSERT INTO kb_search.spanish_word AS w (word, stem, share)
-SELECT u.word, u.stem, u.share
-FROM listed CROSS JOIN LATERAL unnest(listed.words, kb_search.stems_of(listed.words), listed.shares)
-    AS u (word, stem, share)
-ON CONFLICT (word) DO UPDATE SET stem = excluded.stem, share = excluded.share;
+SELECT m.word, m.stem, m.share FROM made AS m
+ON CONFLICT (word) DO UPDATE SET stem = excluded.stem, share = excluded.share
+WHERE (w.stem, w.share) IS DISTINCT FROM (excluded.stem, excluded.share);
 
 -- schema_facts --
 -- What the doctor looks at. One row: server_version (text), schema_version, made_by (the analysis
