@@ -18,12 +18,12 @@ _LIGATURES = {
 # Soft hyphen, zero-width characters, byte order mark, direction marks, the replacement of a
 # broken character; then what Word and PowerPoint write for a bullet of a symbol font.
 _DROPPED = "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufffd"
-_BULLETS = "\uf0b7\uf0a7\uf0d8\uf0fc\uf076\uf02d"
+SYMBOL_BULLETS = "\uf0b7\uf0a7\uf0d8\uf0fc\uf076\uf02d"
 _TABLE: dict[int, str | None] = {
     **dict.fromkeys((*range(9), *range(14, 32), *range(127, 160))),
     **dict.fromkeys(range(55296, 57344)),
     **dict.fromkeys(map(ord, _DROPPED)),
-    **dict.fromkeys(map(ord, _BULLETS), "•"),
+    **dict.fromkeys(map(ord, SYMBOL_BULLETS), "•"),
     **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), "\n"),
     **dict.fromkeys((0xA0, 0x2007, 0x202F, 0x3000, *range(0x2000, 0x2007)), " "),
     **dict.fromkeys(range(0x2008, 0x200B), " "),

@@ -42,9 +42,9 @@ def read_pdf(data: bytes, _text: str, name: str, max_section_chars: int) -> Docu
     pages = without_running_lines([lines for lines, _ in read], [height for _, height in read])
     lines = [line for page in pages for line in in_reading_order(page) if not in_contents(line)]
     headings = _headings(lines, outline)
-    builder = SectionBuilder(max_chars=max_section_chars)
-    _fill(builder, lines, headings)
     title = _title(properties, lines) or name
+    builder = SectionBuilder(max_chars=max_section_chars)
+    _fill(builder, lines, _without_title(headings, title))
     metadata: dict[str, Any] = {"pages": len(read)}
     blank = [number for number, (found, _) in enumerate(read, start=1) if not found]
     if blank:
@@ -72,6 +72,15 @@ def _headings(lines: Sequence[Line], outline: Sequence[Any]) -> list[Heading]:
     known = outline_headings(lines, outline) if len(outline) > 1 else []
     found = [*known, *font_headings(lines, known)]
     return sorted(found, key=lambda heading: (heading.start, heading.end))
+
+
+def _without_title(headings: list[Heading], title: str) -> list[Heading]:
+    """The headings without the title page's, where it is printed like the main headings."""
+    if not headings:
+        return headings
+    first, *others = headings
+    same = first.text.casefold() == title.casefold()
+    return others if same and any(other.level == first.level for other in others) else headings
 
 
 def _fill(builder: SectionBuilder, lines: Sequence[Line], headings: Sequence[Heading]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from kb_search.documents.cleaning import clean_line, joined_word
+from kb_search.documents.cleaning import SYMBOL_BULLETS, clean_line, joined_word
 from kb_search.documents.pdf_lines import Line
 
 # Running heads stand in the outer eighth of a page, up to three lines deep.
@@ -21,7 +21,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _END_NUMBERS = re.compile(r"^\d{1,4}(?=\D|$)|(?<!\d)\d{1,4}$|(?<=\D)\d{1,4}(?= (?:de|of) \d+$)")
-_BULLET = re.compile(r"(?:[•▪■●○◦‣·–—*-]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
+_BULLET = re.compile(rf"(?:[•▪■●○◦‣·–—*{SYMBOL_BULLETS}-]|\d{{1,3}}[.)]|[a-zA-Z][.)])\s")
 _LEADER_DOTS = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d+|[ivxlc]+)$", re.IGNORECASE)
 HYPHENS = ("-", "\u00ad", "\u2010")
 _NUMERALS = frozenset("0123456789ivxlc")

@@ -74,11 +74,16 @@ class SectionBuilder:
     def has_text(self) -> bool:
         return any(section.paragraphs for section in self._sections)
 
+    def _says_nothing(self, preface: _Open, title: str) -> bool:
+        """Whether nothing stands before the first heading, or the title alone."""
+        repeated = preface.paragraphs == [title] and len(self._sections) > 1
+        return repeated or not preface.paragraphs
+
     def build(self, title: str) -> tuple[Section, ...]:
         """The sections in order; what came before the first heading goes under `title`."""
         found: list[Section] = []
         for section in self._sections:
-            if section.level == 0 and not section.paragraphs:
+            if section.level == 0 and self._says_nothing(section, title):
                 continue
             texts = list(cut(section.paragraphs, max_chars=self._max_chars)) or [""]
             for number, text in enumerate(texts, start=1):

@@ -141,3 +141,20 @@ def test_the_title_property_wins_over_the_largest_line(tmp_path):
 def test_pages_without_text_are_told_where_others_have_some(tmp_path):
     path = drawn(tmp_path / "m.pdf", [(72, 700, 10, "Con texto.")], [], [(72, 700, 10, "Más.")])
     assert read_document(path).metadata["pages_without_text"] == [2]
+
+
+def test_a_title_printed_like_the_main_headings_is_none_of_them(tmp_path):
+    outline = [(1, "Manual de la tienda"), *manual_outline()]
+    path = write_pdf(tmp_path / "m.pdf", outline, title="Manual de la tienda")
+    document = read_document(path)
+    assert document.headings == tree(manual_outline())
+    assert document.sections[0].heading_path == ("Manual de la tienda",)
+    assert document.sections[0].level == 0
+
+
+def test_items_with_a_bullet_are_lines(tmp_path):
+    lines = [f"\u2022 punto {number} de la lista" for number in range(3)]
+    path = drawn(
+        tmp_path / "m.pdf", [(72, 700 - 12 * at, 10, line) for at, line in enumerate(lines)]
+    )
+    assert read_document(path).sections[0].text == "\n".join(lines)
