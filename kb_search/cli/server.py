@@ -78,7 +78,7 @@ async def _path(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001 -
 async def _psql(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001, RET503
     async with await servers.open_embedded_server(_data_dir()) as server:
         command = servers.psql_command(server, args.arguments)
-        environment = servers.clean_client_environment()
+        environment = server.environment()
         if sys.platform == "win32":
             process = await asyncio.create_subprocess_exec(*command, env=environment)
             return DONE if await process.wait() == 0 else DATABASE_FAILED

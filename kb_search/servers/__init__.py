@@ -2,10 +2,9 @@
 
 from kb_search.servers.backups import backup, restore
 from kb_search.servers.embedded import EmbeddedServer, open_embedded_server
-from kb_search.servers.upgrade import Upgrade, upgrade
+from kb_search.servers.upgrades import Upgrade, upgrade
 from kb_search.servers.upkeep import (
     ServerStatus,
-    clean_client_environment,
     psql_command,
     server_path,
     server_status,
@@ -17,7 +16,6 @@ __all__ = [
     "ServerStatus",
     "Upgrade",
     "backup",
-    "clean_client_environment",
     "open_embedded_server",
     "psql_command",
     "restore",

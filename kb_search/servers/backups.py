@@ -9,7 +9,6 @@ from pathlib import Path
 from kb_search.errors import QueryError
 from kb_search.servers.embedded import EmbeddedServer, open_embedded_server
 from kb_search.servers.upkeep import (
-    clean_client_environment,
     majors_in,
     program_in,
     server_path,
@@ -34,10 +33,11 @@ async def backup(data_dir: Path | None, file: Path) -> int:
     partial = file.with_name(f"{file.name}.partial")
     async with await open_embedded_server(folder) as server:
         try:
-            await run_program(
-                server.bin_dir, "pg_dump", server.dsn, "--format=custom", f"--file={partial}"
-            )
+            target = f"--dbname={server.address()}"
+            await run_program(server, "pg_dump", target, "--format=custom", f"--file={partial}")
             return await asyncio.to_thread(_publish, partial, file)
+        except OSError as error:
+            raise QueryError(f"{file} cannot be written: {error.strerror}") from error
         finally:
             partial.unlink(missing_ok=True)
 
@@ -62,27 +62,31 @@ async def restore(data_dir: Path | None, file: Path) -> None:
         try:
             # With every error the end, and rights and owners those of this server.
             rules = ("--exit-on-error", "--no-owner", "--no-privileges", "--single-transaction")
-            dsn = server.dsn_of(_RESTORING)
-            await run_program(server.bin_dir, "pg_restore", dsn, *rules, str(file), cure=_UNCHANGED)
+            target = f"--dbname={server.address(_RESTORING)}"
+            await run_program(server, "pg_restore", target, *rules, str(file), cure=_UNCHANGED)
             await _run_sql(server, "restore_swap.sql", "--single-transaction")
         finally:
             await _run_sql(server, "restore_end.sql")
 
 
-async def run_program(bin_dir: Path, name: str, dsn: str, *arguments: str, cure: str = "") -> str:
+async def run_program(
+    server: EmbeddedServer, name: str, *arguments: str, bin_dir: Path | None = None, cure: str = ""
+) -> str:
     """Run one of PostgreSQL's client programs; what it wrote to standard error.
+
+    `bin_dir` is where it lies, when not beside the server's own programs; `cure` is a sentence
+    for the message of a failure.
 
     Raises:
         QueryError: it failed; its own words are in the message.
     """
     process = await asyncio.create_subprocess_exec(
-        program_in(bin_dir, name),
-        f"--dbname={dsn}",
+        program_in(bin_dir or server.bin_dir, name),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-        env={**clean_client_environment(), "LC_ALL": "C"},
+        env={**server.environment(), "LC_ALL": "C"},
     )
     try:
         _, said = await process.communicate()
@@ -98,9 +102,9 @@ async def run_program(bin_dir: Path, name: str, dsn: str, *arguments: str, cure:
 
 async def _run_sql(server: EmbeddedServer, file: str, *options: str) -> None:
     await run_program(
-        server.bin_dir,
+        server,
         "psql",
-        server.dsn_of("postgres"),
+        f"--dbname={server.address('postgres')}",
         "--no-psqlrc",
         "--quiet",
         "--set=ON_ERROR_STOP=1",

@@ -63,7 +63,8 @@ def create_database_command(bin_dir: Path, cluster: Path) -> list[str]:
     return [str(bin_dir / f"postgres{_SUFFIX}"), "--single", "-F", "-D", str(cluster), "postgres"]
 
 
-CREATE_DATABASE = f"CREATE DATABASE {DATABASE}\n".encode()
+# A stand-alone backend would take an OID below the first one for users' objects (16384).
+CREATE_DATABASE = f"CREATE DATABASE {DATABASE} OID = 16384\n".encode()
 
 
 def sync_command(bin_dir: Path, cluster: Path) -> list[str]:

@@ -44,9 +44,18 @@ class EmbeddedServer:
         """The address, with the password where there is one; it stays the same on a socket."""
         return dsn_of(self._joined.description)
 
-    def dsn_of(self, database: str) -> str:
-        """The address of another database on the server."""
-        return dsn_of(self._joined.description, database=database)
+    def address(self, database: str = DATABASE) -> str:
+        """A database's address for PostgreSQL's own programs: other users can see arguments.
+
+        It goes with `environment`, which holds the password where there is one.
+        """
+        return dsn_of({**self._joined.description, "password": None}, database=database)
+
+    def environment(self) -> dict[str, str]:
+        """The caller's environment with no PG* variable of its own, which would lead astray."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        password = self._joined.description.get("password")
+        return {**kept, "PGPASSWORD": str(password)} if password else kept
 
     @property
     def socket_dir(self) -> Path | None:
@@ -188,8 +197,9 @@ def dsn_of(description: Message, *, database: str = DATABASE) -> str:
     port = int(description["port"])
     socket_dir = path_of(description, "socket_dir")
     if socket_dir is None:
-        password = quote(str(description["password"]), safe="")
-        return f"postgresql://{ROLE}:{password}@127.0.0.1:{port}/{database}?sslmode=disable"
+        password = description.get("password")
+        login = f"{ROLE}:{quote(str(password), safe='')}" if password else ROLE
+        return f"postgresql://{login}@127.0.0.1:{port}/{database}?sslmode=disable"
     host = quote(os.fsencode(socket_dir), safe="")
     return f"postgresql://{ROLE}@/{database}?host={host}&port={port}&sslmode=disable"
 

@@ -28,6 +28,7 @@ from kb_search.servers.wire import Message, Purpose, ServerFault, decode, encode
 _POLL_S = 0.01
 _SLICE_S = 0.25
 _MOST_DEATHS = 3
+_LAST_WORDS_S = 2.0
 
 # Gives the supervisor this package's modules without running kb_search/__init__.py, whose
 # imports (the driver, the settings) would take longer than the server's start.
@@ -112,9 +113,12 @@ def join(request: Request, given_up: Event) -> Joined:
                 _open_connections.add(connection)
                 connection.settimeout(None)
                 return Joined(connection, answer)
+            if answer and "error" in answer:
+                if not running:
+                    wait_for_end(connection, _LAST_WORDS_S)  # nothing of it is left then
+                connection.close()
+                raise public_error(answer)
             connection.close()
-        if answer and "error" in answer:
-            raise public_error(answer)
         if answer is None and not running:
             deaths += 1
         if deaths >= _MOST_DEATHS:

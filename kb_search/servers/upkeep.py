@@ -92,17 +92,12 @@ def server_path(data_dir: Path | None) -> Path:
 
 
 def psql_command(server: EmbeddedServer, arguments: list[str]) -> list[str]:
-    """Start psql on the server's database, further arguments last."""
-    return [str(program_in(server.bin_dir, "psql")), f"--dbname={server.dsn}", *arguments]
+    """psql on the server's database, to be run with `server.environment()`."""  # noqa: D403
+    return [str(program_in(server.bin_dir, "psql")), f"--dbname={server.address()}", *arguments]
 
 
 def program_in(bin_dir: Path, name: str) -> Path:
     return bin_dir / (f"{name}.exe" if os.name == "nt" else name)
-
-
-def clean_client_environment() -> dict[str, str]:
-    """The caller's environment without PG* variables, which would lead psql elsewhere."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
 def majors_in(data_dir: Path) -> list[int]:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from kb_search.errors import ConfigError, DatabaseError, QueryError
-from kb_search.servers.backups import run_program
+from kb_search.servers import backups
 from kb_search.servers.binaries import Binaries, binaries_in
 from kb_search.servers.embedded import make_request, open_requested
 from kb_search.servers.folders import ROLE, home_of
@@ -86,7 +86,13 @@ async def _dump(request: Request, old: Binaries, dump: Path) -> None:
     """Everything in the old cluster as SQL, by the new pg_dumpall, which knows the old servers."""
     asked = dataclasses.replace(request, binaries=old, cluster=str(old.major), purpose="dump")
     async with await open_requested(asked) as server:
-        await run_program(request.binaries.bin_dir, "pg_dumpall", server.dsn, f"--file={dump}")
+        await backups.run_program(
+            server,
+            "pg_dumpall",
+            f"--dbname={server.address()}",
+            f"--file={dump}",
+            bin_dir=request.binaries.bin_dir,
+        )
 
 
 async def _fill(request: Request, dump: Path) -> None:
@@ -94,10 +100,11 @@ async def _fill(request: Request, dump: Path) -> None:
     name = request.cluster
     asked = dataclasses.replace(request, cluster=f"{name}-upgrading", purpose="fill")
     async with await open_requested(asked) as server:
-        said = await run_program(
-            server.bin_dir,
+        maintenance = server.address("postgres")
+        said = await backups.run_program(
+            server,
             "psql",
-            server.dsn_of("postgres"),
+            f"--dbname={maintenance}",
             "--no-psqlrc",
             "--quiet",
             f"--file={dump}",
@@ -109,7 +116,11 @@ async def _fill(request: Request, dump: Path) -> None:
                 f"The old data could not be carried over, and are as they were: {unexpected[0]}"
                 f" ({len(unexpected)} such errors)"
             )
-        await run_program(
-            server.bin_dir, "vacuumdb", server.dsn_of("postgres"), "--all", "--analyze-only"
+        await backups.run_program(
+            server,
+            "vacuumdb",
+            f"--maintenance-db={maintenance}",
+            "--all",
+            "--analyze-only",
         )
         await server.promote(name)
