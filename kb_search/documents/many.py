@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import kb_search
 from kb_search.documents.model import Document
 from kb_search.documents.reading import MAX_BYTES
 from kb_search.documents.sections import MAX_SECTION_CHARS
@@ -119,7 +118,7 @@ class _Process:
 async def _started(memory_bytes: int) -> asyncio.subprocess.Process:
     # A process of our own, not multiprocessing: that would run the caller's main module again.
     # -P keeps the working folder, which may be the one being read, out of the import path.
-    root = str(Path(kb_search.__file__).parent.parent)
+    root = str(Path(__file__).parents[2])
     search_path = dict.fromkeys([*(entry for entry in sys.path if entry), root])
     return await asyncio.create_subprocess_exec(
         sys.executable,
