@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kb_search import entries as _entries
+from kb_search import questions as _questions
 from kb_search import schema
 from kb_search.database import Database
 from kb_search.errors import NotOpen, QueryError
@@ -20,8 +21,10 @@ from kb_search.models import (
     StoredEntry,
     Synonym,
     Syntax,
+    UnansweredGroup,
     WriteReport,
 )
+from kb_search.questions import QuestionLog
 from kb_search.search import SearchRequest, run_search
 from kb_search.seeds.load import SeedReport, load_seeds
 from kb_search.settings import Settings, load_settings
@@ -43,6 +46,7 @@ class KnowledgeBase:
         self.settings = settings
         self._database: Database | None = None
         self._server: EmbeddedServer | None = None
+        self._question_log: QuestionLog | None = None
 
     @classmethod
     def open(
@@ -93,6 +97,9 @@ class KnowledgeBase:
 
     async def close(self) -> None:
         """Closes the connections, then leaves the embedded server; closing twice does no harm."""
+        log, self._question_log = self._question_log, None
+        if log is not None:
+            await log.close()
         database, self._database = self._database, None
         server, self._server = self._server, None
         try:
@@ -153,7 +160,12 @@ class KnowledgeBase:
             syntax=syntax,
             explain=explain,
         )
-        return await run_search(self.database, request)
+        result = await run_search(self.database, request)
+        if self.settings.question_log != "none":
+            if self._question_log is None:
+                self._question_log = QuestionLog(self.database, self.settings)
+            self._question_log.note(result, collection=request.collection)
+        return result
 
     async def add(self, entries: Sequence[Entry], *, collection: str | None = None) -> list[int]:
         """Adds entries, or updates those of the same section and title where they differ.
@@ -274,6 +286,43 @@ class KnowledgeBase:
     async def synonyms(self, *, collection: str | None = None) -> list[Synonym]:
         """The synonyms of a collection, by phrase."""
         return await _entries.list_synonyms(self.database, collection=self._collection(collection))
+
+    async def add_alias(
+        self, entry: int | str, alias: str, *, collection: str | None = None
+    ) -> StoredEntry:
+        """Gives an entry, by id or "section/title", another way to ask for it; the entry as it is.
+
+        Raises:
+            NotFound: there is no such entry (in `collection`, where that is given).
+            QueryError: the alias has no word, or is too long.
+        """
+        return await _questions.add_alias(
+            self.database,
+            entry,
+            alias,
+            collection=collection,
+            default=self.settings.collection,
+        )
+
+    async def unanswered(
+        self, *, collection: str | None = None, days: int | None = None, limit: int = 50
+    ) -> list[UnansweredGroup]:
+        """Logged questions of the last `days` (None: all kept) without a confident answer.
+
+        Near-equal ones come as one, the most asked first; nothing where `question_log` is none.
+        """
+        await self.flush_questions()
+        return await _questions.unanswered(
+            self.database,
+            collection=self._collection(collection),
+            days=self.settings.question_log_days if days is None else days,
+            limit=limit,
+        )
+
+    async def flush_questions(self) -> None:
+        """Returns when every question asked so far is in the log (or was dropped)."""
+        if self._question_log is not None:
+            await self._question_log.flush()
 
     async def stats(self, *, collection: str | None = None) -> list[CollectionStats]:
         """The size of one collection, or of each that has entries."""

@@ -81,6 +81,22 @@ class CollectionStats:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnansweredGroup:
+    """Questions that ask nearly the same and were not answered confidently.
+
+    `questions` are their spellings, the most asked first, empty where only digests were kept;
+    `times` is how often they were asked, `confidence` (0..1) the highest of any answer,
+    `last_asked` ISO 8601.
+    """
+
+    questions: tuple[str, ...]
+    digests: tuple[str, ...]
+    times: int
+    confidence: float
+    last_asked: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Check:
     """One finding of the doctor: what was looked at, how it is, what to do."""
 

