@@ -58,6 +58,8 @@ class SearchRequest:
         mode: Mode,
         syntax: Syntax,
         explain: bool,
+        documents: Sequence[int] | None = None,
+        one_per_document: bool = False,
     ) -> SearchRequest:
         """The request, or QueryError for an argument that cannot be used."""
         if not isinstance(text, str):
@@ -75,7 +77,11 @@ class SearchRequest:
         if mode in ("semantic", "hybrid"):
             raise QueryError(f"mode {mode!r} needs the semantic part, which is not installed")
         question = clean(text, max_chars=settings.max_question_chars)
-        filters = _filters(section, tags, metadata)
+        filters = replace(
+            _filters(section, tags, metadata),
+            documents=_documents(documents),
+            one_per_document=bool(one_per_document),
+        )
         if syntax == "web":
             words, operators = web_syntax.parse(question.text)
             question = replace(question, text=words)
@@ -111,6 +117,16 @@ def _filters(
         tags=tuple(storable(tag) for tag in tags) if tags else None,
         metadata=None if as_json is None else as_json.replace("\\u0000", ""),
     )
+
+
+def _documents(documents: Sequence[int] | None) -> tuple[int, ...] | None:
+    if documents is None:
+        return None
+    if isinstance(documents, str | bytes | int) or not all(
+        isinstance(one, int) and not isinstance(one, bool) and abs(one) < 2**63 for one in documents
+    ):
+        raise QueryError("documents must be a list of ids")
+    return tuple(documents)
 
 
 def _demands(operators: web_syntax.Operators) -> str | None:
@@ -199,6 +215,8 @@ async def _by_words(connection: Connection, request: SearchRequest, reading: Rea
         [term.word for term in reading.terms],
         collection=request.collection,
         filters=(request.filters.section, request.filters.tags, request.filters.metadata),
+        documents=request.filters.documents,
+        one_per_document=request.filters.one_per_document,
         rows=request.limit,
         timeout_s=settings.timeout_s,
     )

@@ -33,13 +33,16 @@ class Filters:
     """What an entry must meet: None is no condition; `metadata` is JSON text.
 
     `demands` is JSON text too: [{"wanted": bool, "words": OR-joined, "phrases": [...]}], each an
-    alternative that must be there, or must not.
+    alternative that must be there, or must not. `documents` are ids; `one_per_document` leaves the
+    best section of each.
     """
 
     section: str | None = None
     tags: tuple[str, ...] | None = None
     metadata: str | None = None
     demands: str | None = None
+    documents: tuple[int, ...] | None = None
+    one_per_document: bool = False
 
     @property
     def any(self) -> bool:
@@ -87,6 +90,8 @@ async def ranked(
         _WEAKER_FIELD,
         _LENGTH_NORM,
         filters.demands,
+        filters.documents,
+        filters.one_per_document,
         timeout_s=timeout_s,
     )
     return [

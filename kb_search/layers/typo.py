@@ -50,6 +50,8 @@ async def similar(
     *,
     collection: str,
     filters: tuple[str | None, Sequence[str] | None, str | None],
+    documents: Sequence[int] | None = None,
+    one_per_document: bool = False,
     rows: int,
     timeout_s: float,
 ) -> list[asyncpg.Record]:
@@ -64,5 +66,7 @@ async def similar(
         " ".join(words),
         *filters,
         rows,
+        documents,
+        one_per_document,
         timeout_s=timeout_s,
     )

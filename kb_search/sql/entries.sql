@@ -106,8 +106,9 @@ WHERE ($1::text IS NULL OR d.collection = $1::text) AND ($2::bigint IS NULL OR d
 -- collection_stats --
 -- A row a collection, by name.
 -- $1 text: collection, or null for all
--- sections (jsonb): {section: entries}
-SELECT e.collection, sum(e.n)::bigint AS entries, jsonb_object_agg(e.section, e.n) AS sections,
+-- sections (jsonb): {section: curated entries}, those of documents left out
+SELECT e.collection, sum(e.n)::bigint AS entries,
+    coalesce(jsonb_object_agg(e.section, e.n) FILTER (WHERE NOT e.of_documents), '{}') AS sections,
     (SELECT count(*) FROM kb_search.document AS d WHERE d.collection = e.collection) AS documents,
     sum(e.content_words)::bigint AS content_words,
     (SELECT count(*) FROM (SELECT FROM kb_search.stem_count AS c WHERE c.collection = e.collection
@@ -117,9 +118,11 @@ SELECT e.collection, sum(e.n)::bigint AS entries, jsonb_object_agg(e.section, e.
     (SELECT count(*) FROM kb_search.synonym AS s WHERE s.collection = e.collection) AS synonyms,
     max(e.updated_at) AS updated_at
 FROM (
-    SELECT collection, section, count(*) AS n, sum(content_words) AS content_words, max(updated_at) AS updated_at
+    SELECT collection, CASE WHEN document_id IS NULL THEN section ELSE '' END AS section,
+        document_id IS NOT NULL AS of_documents,
+        count(*) AS n, sum(content_words) AS content_words, max(updated_at) AS updated_at
     FROM kb_search.entry WHERE $1::text IS NULL OR collection = $1::text
-    GROUP BY collection, section
+    GROUP BY 1, 2, 3
 ) AS e
 GROUP BY e.collection ORDER BY e.collection;
 
