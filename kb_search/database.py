@@ -1,6 +1,6 @@
 """The one way to PostgreSQL: a pool, named statements, and the boundary round the driver's errors.
 
-The order of the checks matters: asyncpg lets a refused connection through as OSError, and a time-out
+The order of the checks matters: asyncpg lets a refused connection through as OSError, a time-out
 as the builtin TimeoutError, which is an OSError itself.
 """
 

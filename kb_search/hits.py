@@ -16,10 +16,7 @@ from kb_search.reading import Reading
 def ranked_hit(reading: Reading, ranked: fts.Ranked, *, snippet_chars: int) -> Hit:
     """The hit of an entry that holds words of the question, or words that stand for them."""
     needles = reading.needles
-    needle_of: dict[str, int] = {}
-    for place in sorted(ranked.parts, key=lambda place: needles[place].stands_for != "typed"):
-        for word in needles[place].family:
-            needle_of.setdefault(word, place)
+    needle_of = matched_words(reading, ranked)
     notes = {
         place: f"typed {reading.typed(needles[place].term)}"
         if needles[place].stands_for == "slip"
@@ -47,6 +44,16 @@ def ranked_hit(reading: Reading, ranked: fts.Ranked, *, snippet_chars: int) -> H
         snippet=passage.text,
         highlights=passage.highlights,
     )
+
+
+def matched_words(reading: Reading, ranked: fts.Ranked) -> dict[str, int]:
+    """{folded word of the collection: place of the needle that it matches} of one entry."""
+    needles = reading.needles
+    found: dict[str, int] = {}
+    for place in sorted(ranked.parts, key=lambda place: needles[place].stands_for != "typed"):
+        for word in needles[place].family:
+            found.setdefault(word, place)
+    return found
 
 
 def plain_hit(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kb_search.database import Connection
     from kb_search.settings import Settings
 
-# The second hit tells how clear the first is, so that at least two are always ranked.
-_LEAST_ROWS = 2
+# The next hits tell how clear the first is, so that at least four are always ranked.
+_LEAST_ROWS = 4
 # An entry with less than this share of a whole match holds nothing but the commonest words.
 _LEAST_SCORE = 0.002
 # What word_similarity alone may say for an entry: never enough to be sure.
