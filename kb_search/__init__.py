@@ -3,6 +3,7 @@
 from kb_search.errors import (
     ConfigError,
     DatabaseError,
+    EmbedderFailed,
     ExtensionMissing,
     KbError,
     NotFound,
@@ -20,6 +21,7 @@ from kb_search.settings import Settings
 __all__ = [
     "ConfigError",
     "DatabaseError",
+    "EmbedderFailed",
     "Entry",
     "ExtensionMissing",
     "Hit",

@@ -4,6 +4,7 @@ KbError
 ├── ConfigError        a setting is missing, malformed or out of bounds
 ├── QueryError         a call that cannot be carried out as it was made
 ├── SeedError          a seed file has a bad row (.path, .line)
+├── EmbedderFailed     an embedder gives no vectors (.reason)
 ├── DocumentError      a file cannot be read as a document (.path, .reason)
 ├── NotFound           no entry has this id
 ├── NotOpen            the knowledge base is not open (or closed already)
@@ -47,6 +48,16 @@ class SeedError(KbError):
         self.reason = message
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
+
+
+class EmbedderFailed(KbError):
+    """The embedder gives no vectors: check KB_SEARCH_EMBEDDER and the service behind it."""
+
+    # reason: `timeout`, `unavailable` or `bad answer`
+
+    def __init__(self, message: str | None = None, *, reason: str = "unavailable") -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class DocumentError(KbError):

@@ -29,10 +29,16 @@ async def apply_schema(connection: Connection) -> None:
         async with connection.transaction():
             await fetch(connection, "lock_schema")
             await _check_server(connection)
-            await connection.execute(schema_sql())
+            await connection.execute(_schema())
             words = _word_lists()
             await fetch(connection, "load_word_lists", list(words), list(words.values()))
             await fetch(connection, "remember_digest", _digest())
+
+
+def _schema() -> str:
+    # the semantic part has its own, where it is there
+    semantic = files("kb_search") / "semantic" / "schema.sql"
+    return schema_sql() + (semantic.read_text(encoding="utf-8") if semantic.is_file() else "")
 
 
 async def ensure_schema(connection: Connection) -> None:
@@ -47,7 +53,7 @@ async def ensure_schema(connection: Connection) -> None:
 
 def _digest() -> str:
     words = repr(sorted(_word_lists().items()))
-    return hashlib.sha256((schema_sql() + words).encode()).hexdigest()
+    return hashlib.sha256((_schema() + words).encode()).hexdigest()
 
 
 async def _check_server(connection: Connection) -> None:

@@ -1,0 +1,78 @@
+"""The texts of an entry that get a vector each."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# A content up to this many characters stays whole; a longer one is cut into passages of about
+# _PASSAGE characters at the ends of paragraphs or sentences. Small models read some 500 tokens.
+_WHOLE = 1_600
+_PASSAGE = 1_000
+# A longer alias, or a content of more passages, is represented by its beginning.
+_LONGEST = 4_000
+_MOST_PASSAGES = 400
+
+_BREAKS = re.compile(r"\n\s*\n|\n|(?<=[.!?…:;])\s+|\s+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A text and what it is of its entry: `title`, `content` or `alias`."""
+
+    part: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """What the database's md5() gives for the text."""
+        return hashlib.md5(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+def parts_of(entry: Mapping[str, Any]) -> list[Part]:
+    """The parts of an entry (title, heading_path, aliases, content), each text once."""
+    title = entry["title"].strip()
+    named = " > ".join([*(entry["heading_path"] or ()), title]) if entry["heading_path"] else title
+    parts = [Part("title", title)] if title else []
+    content = entry["content"].strip()
+    for passage in passages(content) if content else ():
+        parts.append(Part("content", f"{named}\n{passage}" if named else passage))
+    # only blanks are cut off, as the database's btrim() does
+    parts += [Part("alias", a.strip(" ")[:_LONGEST]) for a in entry["aliases"] or () if a.strip()]
+    return list({part.text: part for part in reversed(parts)}.values())[::-1]
+
+
+def passages(content: str) -> list[str]:
+    """The content in pieces, in order; one where it is short."""
+    if len(content) <= _WHOLE:
+        return [content]
+    pieces: list[str] = []
+    start = 0
+    while start < len(content) and len(pieces) < _MOST_PASSAGES:
+        end = _end(content, start)
+        if piece := content[start:end].strip():
+            pieces.append(piece)
+        start = end
+    return pieces
+
+
+def _end(content: str, start: int) -> int:
+    if len(content) - start <= _PASSAGE * 5 // 4:
+        return len(content)
+    # the strongest break in the second half, and of those the last
+    window = range(start + _PASSAGE // 2, start + _PASSAGE)
+    best, strength = window.stop, -1
+    for found in _BREAKS.finditer(content, window.start, window.stop):
+        weight = _strength(found.group(), content[found.start() - 1])
+        if weight >= strength:
+            best, strength = found.end(), weight
+    return best
+
+
+def _strength(gap: str, before: str) -> int:
+    if "\n" in gap:
+        return 3 if gap.count("\n") > 1 else 2
+    return 1 if before in ".!?…:;" else 0
