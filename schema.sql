@@ -345,7 +345,8 @@ CREATE INDEX IF NOT EXISTS entry_document ON kb_search.entry (document_id, posit
     WHERE document_id IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS document_source ON kb_search.document
     (collection, pg_catalog.md5(source));
--- documents: a file that moved is known by its digest
+-- documents: a file is known by its path, one that moved by its digest
+CREATE INDEX IF NOT EXISTS document_path ON kb_search.document (collection, pg_catalog.md5(path));
 CREATE INDEX IF NOT EXISTS document_sha256 ON kb_search.document (collection, sha256);
 -- question terms: how many entries hold a stem or a word; the words of a stem
 CREATE INDEX IF NOT EXISTS entry_count_collection ON kb_search.entry_count (collection);
