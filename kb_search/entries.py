@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -11,7 +11,7 @@ import asyncpg
 from kb_search.database import Database, fetch
 from kb_search.errors import DatabaseError, NotFound, QueryError
 from kb_search.models import CollectionStats, Entry, StoredEntry, Synonym, WriteReport, as_tuple
-from kb_search.words import storable
+from kb_search.words import storable, storable_json
 
 if TYPE_CHECKING:
     from kb_search.database import Connection
@@ -211,7 +211,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "content": storable(entry.content),
         "aliases": [storable(alias) for alias in entry.aliases],
         "tags": [storable(tag) for tag in entry.tags],
-        "metadata": _storable_json(entry.metadata),
+        "metadata": storable_json(entry.metadata),
         "source": None if entry.source is None else storable(entry.source),
     }
     try:
@@ -219,17 +219,6 @@ def _row(entry: Entry) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise QueryError(f"entry {entry.title!r}: metadata is not JSON ({error})") from None
     return row
-
-
-def _storable_json(value: Any) -> Any:
-    """The JSON value without what jsonb cannot hold."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, Mapping):
-        return {storable(str(key)): _storable_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_storable_json(item) for item in value]
-    return value
 
 
 def _key(row: dict[str, Any], place: int) -> object:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 # A run of letters and digits with what belongs inside a word (Node.js, O'Brien, C++, c#, .NET,
 # post-venta, info@ejemplo.es): the database's analysis takes it apart.
@@ -29,6 +30,17 @@ class Question:
 def storable(text: str) -> str:
     """The text without what PostgreSQL cannot hold: NUL and lone surrogates."""
     return _UNSTORABLE.sub("", text)
+
+
+def storable_json(value: Any) -> Any:
+    """The JSON value without what jsonb cannot hold."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_json(item) for item in value]
+    return value
 
 
 def clean(text: str, *, max_chars: int) -> Question:
