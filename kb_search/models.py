@@ -174,6 +174,30 @@ class Hit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DocumentInfo:
+    """A file that was taken in.
+
+    `source` names it inside its collection, `path` is where it was read last; `sections` and
+    `content_words` are counts; `tagged` is False while it waits for a model's tags.
+    """
+
+    id: int
+    collection: str
+    source: str
+    path: str
+    title: str
+    mime: str
+    sha256: str
+    tags: tuple[str, ...]
+    summary: str | None
+    metadata: Mapping[str, Any]
+    sections: int
+    content_words: int
+    tagged: bool
+    updated_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchResult:
     """What one search found.
 
