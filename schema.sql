@@ -114,21 +114,26 @@ RETURN (
     FROM (SELECT kb_search.fold(coalesce(input, ''))) AS f (folded)
 );
 
--- Words made ready for the stemmer, one for one: plurals that it does not join (luces, días), the
--- accents its rules need (facturación), verbs without their pronouns (devuélvemelo, pagarlo) and
--- without the diphthong of their stressed forms (cuesta, puede → costa, pode). Input: words_of().
+-- Words made ready for the stemmer, one for one: plurals that it does not join (luces, unidades,
+-- imágenes, números, días) meet their singular, the accents its rules need (facturación), verbs
+-- without their pronouns (devuélvemelo, pagarlo) and without the diphthong of their stressed forms
+-- (cuesta, puede → costa, pode). Input: words_of().
 CREATE OR REPLACE FUNCTION kb_search.stem_forms(words text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(
         words,
-        '\m([a-zñ]{2,})ces\M', '\1z', 'g'),
-        '\m(?![a-zñ]+mos\M)([a-zñ]{2,3}[aeiou])s\M', '\1', 'g'),
+        '\m([a-zñ]{2,})z\M', '\1c', 'g'),
+        '\m([a-zñ]*(?:[a-zñ]{2}(?:[^iu\W][ae]|[iu]a)[nr]|artel|[pf]iel|quien|juec|nuec))es\M', '\1', 'g'),
+        '\m([a-zñ]*(?:[dt]ad|[a-zñ]{2}ed|interes|ingles|frances|portugues|japones|holandes|irlandes|burgues|danes))\M', '\1es', 'g'),
+        '\m(?![a-zñ]+mos\M)([a-zñ]{2,3}[aeo])s\M', '\1', 'g'),
+        '\m([a-zñ]*(?:[ei]r[ao]|[aá]ro|[eo]a|os[ao]|(?:i|[ax]t|int|\met|mod|cuad)ern[ao]|(?:xi|isi|ini|pti|ulti|riti|giti|oni|enti)m[ao]|(?:presta|recla)mo|anch[ao]))s\M', '\1', 'g'),
         '\m([dvs][ae]r|ir)(?:[mts]e|nos)\M', '\1', 'g'),
         '\m([a-zñ]+(?:[aei]r|ando|i?endo))(?:(?:me|te|se|nos|os)l[aeo]s?|l[eo]s?)\M', '\1', 'g'),
-        '\m([a-zñ]{2,}(?:[abd-hj-oq-tv-zñ]ar|[a-hj-tv-zñ][ei]r|ando|i?endo))(?:las?|[mts]e|n?os)\M', '\1', 'g'),
+        '\m([a-zñ]{2,}(?:[abd-hj-oq-tv-zñ]ar|[a-hj-tv-zñ]er|[a-eg-hj-tv-zñ]ir|ando|i?endo))(?:las?|[mts]e|nos)\M', '\1', 'g'),
         '\m([a-zñ]{4,}[ae])(?:[mts]e|nos)l[aeo]s?\M', '\1', 'g'),
         '\m([a-zñ]+[aeiou])ciones\M', '\1cion', 'g'),
         '\m([a-zñ]*[au])cion\M', '\1ción', 'g'),
@@ -175,6 +180,30 @@ RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.translate(
         word, 'll', 'y', 'g'), 'ch', 'C', 'g'), 'qu(?=[ei])|c(?=[^eihC]|$)', 'k', 'g'),
         'g(?=[ei])', 'j', 'g'), 'gu(?=[ei])', 'g', 'g'),
     'vczxwñh', 'bsssun'), 'm(?=[bp])', 'n', 'g'), '(.)\1+', '\1', 'g');
+
+-- Whether a word is, by its ending, a form of another with the same stem: a form of a verb that ends
+-- in -ar, -er or -ir, a plural, gender or the like. A stem alone proves little, since slips share
+-- them too (`recojida` has that of `recojo`, `quin` that of `quinoa`).
+CREATE OR REPLACE FUNCTION kb_search.inflects(word text, of_word text) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN word = of_word OR EXISTS (
+    SELECT FROM (VALUES (word), (pg_catalog.translate(kb_search.stem_forms(word), 'áéíóú', 'aeiou'))) AS f (form)
+    CROSS JOIN (VALUES
+        ('(?:ar(?:se)?|acion|ador|ante|ancia|able)$',
+            'u?(?:o|e(?:s|n|is|mos)?|a(?:s|n|is|mos|d|r|ndo|d[ao]s?|ba(?:s|n|is|mos)?|ste(?:is)?|ron|re(?:is|mos)?'
+            '|ra(?:s|n|is|mos)?|ria(?:s|n|is|mos)?|se(?:s|n|is|mos)?|dor(?:es|as?)?|cion(?:es)?|bles?|ntes?'
+            '|ncias?|mientos?|tiv[ao]s?)?)'),
+        ('(?:[ei]r(?:se)?|ici[oó]n|[ei]dor|encia|i?ente|i[ao])$',
+            '(?:o|a(?:s|n|is|mos)?|e(?:s|n|is|mos|d)?|i(?:s|mos|d|o|eron|ste(?:is)?|endo|d[ao]s?'
+            '|a(?:s|n|is|mos)?|e(?:ra|se)(?:s|n|is|mos)?)?|[ei]r(?:e(?:is|mos)?|a(?:s|n)?|ia(?:s|n|is|mos)?)?'
+            '|[ei]dor(?:es|as?)?|ibles?|i?entes?|i?encias?|imientos?|icion(?:es)?)'),
+        ('(?:[ao]?mente|idad|e?s|[aeo]s?)?$',
+            '(?:s|es|[aeo]s?|[ao]?mente|it[ao]s?|cit[ao]s?|isim[ao]s?|ill[ao]s?|idad(?:es)?|ism[ao]s?|istas?'
+            '|os[ao]s?|ic[ao]s?|iv[ao]s?|al(?:es)?)?')
+    ) AS e (of_end, ending)
+    WHERE of_word ~ e.of_end AND f.form ~ ('^' || pg_catalog.regexp_replace(of_word, e.of_end, '') || e.ending
+        || '(?:[mts]e|n?os)?(?:l[aeo]s?)?$')
+);
 
 -- 3. The search vectors of one entry ---------------------------------------------------------------
 -- Labels: A title and headings, B aliases, C tags, D content. At most 250,000 characters of the
@@ -380,14 +409,26 @@ BEGIN
         LANGUAGE sql STABLE STRICT PARALLEL SAFE
         SET pg_trgm.similarity_threshold = 0.25
         AS $body$
+            WITH swapped AS (
+                -- two letters change places: short words share hardly a trigram then
+                SELECT w.word, w.stem, w.sound, w.entries
+                FROM generate_series(1, length(typed) - 1) AS s (at)
+                JOIN kb_search.word_count AS w ON w.collection = in_collection
+                    AND w.word = overlay(typed PLACING reverse(substr(typed, at, 2)) FROM at FOR 2)
+            ), alike AS (
+                SELECT w.word, w.stem, w.sound, w.entries
+                FROM kb_search.word_count AS w
+                WHERE w.collection = in_collection
+                    AND w.sound OPERATOR(%1$s.%%) kb_search.sound(typed)
+                    AND abs(length(w.word) - length(typed)) <= 3
+                    AND w.word NOT IN (SELECT word FROM swapped)
+            )
             SELECT w.word, w.stem, sum(w.entries)::bigint
-            FROM kb_search.word_count AS w
-            WHERE w.collection = in_collection
-                AND w.sound OPERATOR(%1$s.%%) kb_search.sound(typed)
-                AND abs(length(w.word) - length(typed)) <= 3
-            GROUP BY w.word, w.stem, w.sound
+            FROM (SELECT *, true AS near FROM swapped UNION ALL SELECT *, false FROM alike) AS w
+            GROUP BY w.word, w.stem, w.sound, w.near
             HAVING sum(w.entries) > 0
-            ORDER BY %1$s.similarity(w.sound, kb_search.sound(typed)) + %1$s.similarity(w.word, typed) DESC,
+            ORDER BY w.near DESC,
+                %1$s.similarity(w.sound, kb_search.sound(typed)) + %1$s.similarity(w.word, typed) DESC,
                 sum(w.entries) DESC, w.word
             LIMIT most
         $body$ $sql$, trgm);
@@ -582,7 +623,9 @@ BEGIN
             (SELECT max(s.share) FROM kb_search.spanish_word AS s WHERE s.stem = t.stem) AS stem_share
         FROM listed CROSS JOIN LATERAL unnest(listed.words, listed.stems) WITH ORDINALITY AS t (word, stem, nr)
     ), lacking AS MATERIALIZED (
-        SELECT t.nr, t.word, t.word !~ '\d' AND length(t.word) > 2 AND t.stem_share IS NULL AS slip
+        SELECT t.nr, t.word, t.word !~ '\d' AND length(t.word) > 2 AND NOT EXISTS (
+            SELECT FROM kb_search.spanish_word AS s
+            WHERE s.stem = t.stem AND kb_search.inflects(t.word, s.word)) AS slip
         FROM term AS t WHERE t.stem_entries = 0
     ), alike AS (
         SELECT l.nr, array_agg(w.word) AS words, array_agg(w.stem) AS stems, array_agg(w.entries) AS counts

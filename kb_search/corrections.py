@@ -7,6 +7,7 @@ doubled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from kb_search.terms import Similar
 
 _SOUNDS_ALIKE = ("bv", "sz", "cs", "cz", "gj", "ckq", "iy", "mn", "nñ", "xsj", "uw")
 _ALIKE = {frozenset((a, b)) for group in _SOUNDS_ALIKE for a in group for b in group if a != b}
+_K_FOR_QU = re.compile("qu(?=[ei])")
 _ROWS = ("qwertyuiop", "asdfghjklñ", "zxcvbnm")
 
 
@@ -57,6 +59,14 @@ class Correction:
 
 def distance(typed: str, meant: str) -> float:
     """How far two folded words are apart: 0 for equal ones, about 1 a slip."""
+    apart = _edits(typed, meant)
+    spelt, spelt_meant = _K_FOR_QU.sub("k", typed), _K_FOR_QU.sub("k", meant)
+    if (spelt == typed) != (spelt_meant == meant):
+        return min(apart, _ALIKE_COST + _edits(spelt, spelt_meant))
+    return apart
+
+
+def _edits(typed: str, meant: str) -> float:
     before: list[float] = []
     above = [0.0]
     for column, char in enumerate(meant, start=1):

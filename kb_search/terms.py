@@ -38,9 +38,8 @@ class Term:
     """A word of the question, with what the collection holds of it.
 
     `stem_entries` and `word_entries` count entries; `family` are the collection's words of that
-    stem; `share` and `stem_share` (0..1) are general Spanish's, `known` says that it has the stem;
-    `split` are the two words it is when taken apart, `joined_word` is this word and the next
-    written together.
+    stem; `share` and `stem_share` (0..1) are general Spanish's, 0 where it lacks them; `split` are
+    the two words it is when taken apart, `joined_word` is this word and the next written together.
     """
 
     word: str
@@ -50,7 +49,6 @@ class Term:
     family: tuple[str, ...]
     share: float
     stem_share: float
-    known: bool
     similar: tuple[Similar, ...] = ()
     split: tuple[str, ...] = ()
     joined_word: str | None = None
@@ -152,7 +150,6 @@ def read_terms(records: Sequence[asyncpg.Record]) -> tuple[tuple[Term, ...], Col
             family=tuple(record["family"] or ()),
             share=record["share"],
             stem_share=record["stem_share"] or 0.0,
-            known=record["stem_share"] is not None,
             similar=tuple(_similar(record)),
             split=tuple(record["split_words"] or ()),
             joined_word=record["joined_word"],
