@@ -206,11 +206,14 @@ if sys.platform != "win32":
         )
         if sys.platform != "linux":
             raise closed
-        for step in (_MOUNT_POINT.parent, _MOUNT_POINT):
-            step.mkdir(exist_ok=True)
-            if step.is_symlink() or step.lstat().st_uid != 0:
-                raise closed
-            step.chmod(0o755)
+        try:
+            for step in (_MOUNT_POINT.parent, _MOUNT_POINT):
+                step.mkdir(exist_ok=True)
+                if step.is_symlink() or step.lstat().st_uid != 0:
+                    raise closed
+                step.chmod(0o755)
+        except OSError as error:
+            raise closed from error
         libc = ctypes.CDLL(None, use_errno=True)
         source, target = os.fsencode(folder), os.fsencode(_MOUNT_POINT)
         if (

@@ -19,36 +19,46 @@ from kb_search.servers.cluster import clean_environment
 _PR_SET_PDEATHSIG = 1
 _LOG_BYTES = 2_000_000
 _TAIL_BYTES = 4_000
+_NO_WINDOW = 0x08000000 if sys.platform == "win32" else 0  # CREATE_NO_WINDOW
 
 
 class Output:
-    """What the programs print: into the log, two files of bounded size, and its end in memory."""
+    """What the programs print: into the log, two files of bounded size, and its end in memory.
+
+    A pipe, so that a full disk stops neither server nor message. `fileno` is its reading end,
+    a program gets `writer`. On Windows, where no pipe can be waited for, it is the log itself.
+    """
 
     def __init__(self, log: Path) -> None:
         self._log = log
         self._tail = b""
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)
+        if sys.platform == "win32":
+            self._turn_over()
+            self.writer = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            self._seen = os.fstat(self.writer).st_size
+        else:
+            self._reader, self.writer = os.pipe()
+            os.set_blocking(self._reader, False)
 
     def fileno(self) -> int:
-        """The reading end; a program gets `writer`."""
         return self._reader
 
-    @property
-    def writer(self) -> int:
-        return self._writer
-
     def drain(self) -> None:
+        if sys.platform == "win32":
+            with self._log.open("rb") as file:
+                file.seek(self._seen)
+                chunk = file.read()
+            self._seen += len(chunk)
+            self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
+            return
         while True:
             try:
                 chunk = os.read(self._reader, 65_536)
             except BlockingIOError:
                 return
             self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
-            # A full disk must not take the server down because of its log.
-            with contextlib.suppress(OSError):
-                if self._log.exists() and self._log.stat().st_size > _LOG_BYTES:
-                    self._log.replace(self._log.with_suffix(".log.1"))
+            with contextlib.suppress(OSError):  # a full disk must not take the server down
+                self._turn_over()
                 with self._log.open("ab") as file:
                     file.write(chunk)
 
@@ -57,6 +67,10 @@ class Output:
         self.drain()
         text, self._tail = self._tail.decode("utf-8", "replace").strip(), b""
         return text
+
+    def _turn_over(self) -> None:
+        if self._log.exists() and self._log.stat().st_size > _LOG_BYTES:
+            self._log.replace(self._log.with_suffix(".log.1"))
 
 
 def start(
@@ -84,6 +98,7 @@ def start(
             env=clean_environment(),
             cwd="/" if sys.platform != "win32" else None,
             start_new_session=own_group,
+            creationflags=_NO_WINDOW,
             preexec_fn=_bind_to_parent(dies_by),  # noqa: PLW1509 - this process has one thread
         )
     finally:

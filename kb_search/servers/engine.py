@@ -6,30 +6,23 @@ library alone.
 
 from __future__ import annotations
 
-import contextlib
-import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kb_search.servers import cluster as commands
 from kb_search.servers.accounts import Place
-from kb_search.servers.children import Output, end_group, start
+from kb_search.servers.children import Output, start
 from kb_search.servers.folders import PORT, home_of
+from kb_search.servers.making import Making
+from kb_search.servers.orders import Order
 from kb_search.servers.wire import ServerFault
 
-if TYPE_CHECKING:
-    from kb_search.servers.supervisor import Order
-
-_MAKING = "making-"  # a cluster in the making: incomplete, and removed at the next start
-_UNSYNCED = "unsynced"  # the cluster's first files may not be on the disk yet
 # A fast stop writes the changed pages out; what takes longer is left to recovery (2 s in all).
 _FAST_STOP_S, _IMMEDIATE_STOP_S = 1.1, 1.7
 _OTHER_SERVER_S = 10.0
@@ -52,8 +45,7 @@ class Engine:
         self.running, self.ready, self.stopping = True, False, False
         self.stopped_cleanly = False
         self._next: Callable[[], None] = self._look
-        self._making: Path | None = None
-        self._child: subprocess.Popen[bytes] | None = None
+        self._making = Making(place.home, place.bin_dir, self.output)
         self._server: subprocess.Popen[bytes] | None = None
         self._syncing: subprocess.Popen[bytes] | None = None
         self._since = time.monotonic()
@@ -75,14 +67,14 @@ class Engine:
         """Begin to stop, at any step; `running` is false when all is done."""
         self.stopping, self.ready = True, False
         self._since = time.monotonic()
-        self._abandon_making()
+        self._making.abandon()
         if self._server is not None and self._server.poll() is None:
             self._signal_server(signal.SIGINT)
         self._next = self._await_stop
 
     def kill(self) -> None:
         """Leave no child behind, whatever happened."""
-        self._abandon_making()
+        self._making.abandon()
         for child in (self._server, self._syncing):
             if child is not None and child.poll() is None:
                 child.kill()
@@ -91,11 +83,10 @@ class Engine:
     # From nothing to a cluster
 
     def _look(self) -> None:
-        for leftover in self._home.path.glob(f"{_MAKING}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
+        self._making.remove_leftovers()
         if self._order.purpose == "fill":  # an upgrade that did not come to its end
             shutil.rmtree(self.cluster, ignore_errors=True)
-        majors, mine = self._home.majors(), int(self._order.version.split(".")[0])
+        majors, mine = self._home.majors(), self._order.major
         if (self.cluster / "PG_VERSION").exists():
             newest = majors[-1] if majors else mine
             if newest > mine and self._order.purpose == "serve":
@@ -122,54 +113,20 @@ class Engine:
         )
 
     def _make(self) -> None:
-        self._making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=self._home.path))
-        password_file = self._write_password() if self._order.loopback else None
-        self._run(
-            commands.initdb_command(self._bin_dir, self._making, password_file=password_file),
-            # The dump of an upgrade brings the database itself.
-            then=self._finish_making if self._order.purpose == "fill" else self._create_database,
-        )
+        # The dump of an upgrade brings the database itself.
+        with_database = self._order.purpose != "fill"
+        self._making.begin(with_password=self._order.loopback, with_database=with_database)
+        self._next = self._await_making
 
-    def _create_database(self) -> None:
-        assert self._making is not None
-        self._run(
-            commands.create_database_command(self._bin_dir, self._making),
-            text_in=commands.CREATE_DATABASE,
-            then=self._finish_making,
-        )
-
-    def _finish_making(self) -> None:
-        assert self._making is not None
-        (self._home.path / _UNSYNCED).touch()
-        self._making.rename(self.cluster)
-        self._making = None
+    def _await_making(self) -> None:
+        code = self._making.advance()
+        if code is None:
+            return
+        if code != 0:
+            raise self._failure("A new database could not be made")
+        self._making.finish(self.cluster)
+        self._since = time.monotonic()
         self._next = self._await_other
-
-    def _run(self, command: list[str], *, then: Callable[[], None], text_in: bytes = b"") -> None:
-        """Run a program to its end, step by step; `then` follows its success."""
-        self.output.take_tail()
-        child = self._child = start(
-            command, self.output, dies_by=_KILL, text_in=text_in, own_group=True
-        )
-
-        def look() -> None:
-            code = child.poll()
-            if code is None:
-                return
-            self._child = None
-            if code != 0:
-                raise self._failure("A new database could not be made")
-            then()
-
-        self._next = look
-
-    def _abandon_making(self) -> None:
-        if self._child is not None:
-            end_group(self._child)
-            self._child = None
-        if self._making is not None:
-            shutil.rmtree(self._making, ignore_errors=True)
-            self._making = None
 
     # From a cluster to a server
 
@@ -217,7 +174,7 @@ class Engine:
         assert self._server is not None
         if self._syncing is not None and self._syncing.poll() is not None:
             if self._syncing.returncode == 0:
-                (self._home.path / _UNSYNCED).unlink(missing_ok=True)
+                self._home.unsynced.unlink(missing_ok=True)
             self._syncing = None
         if self._server.poll() is None:
             return
@@ -231,7 +188,7 @@ class Engine:
         self._next = self._await_other
 
     def _begin_sync(self) -> None:
-        if (self._home.path / _UNSYNCED).exists() and int(self._order.version.split(".")[0]) >= 17:
+        if self._home.unsynced.exists() and self._order.major >= 17:
             command = commands.sync_command(self._bin_dir, self.cluster)
             self._syncing = start(command, self.output, dies_by=_KILL)
 
@@ -266,12 +223,6 @@ class Engine:
             tail = "no space is left on the disk. Make room there"
         reason = _last_reason(tail)
         return ServerFault(f"{what} in {self._data_dir}: {reason} (log: {self._shown_log})")
-
-    def _write_password(self) -> Path:
-        with contextlib.suppress(FileNotFoundError):
-            self._home.password.unlink()
-        self._home.password.write_text(secrets.token_hex(24), encoding="utf-8")
-        return self._home.password
 
     def _read_password(self) -> None:
         self.password = self._home.password.read_text(encoding="utf-8").strip()

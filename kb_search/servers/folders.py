@@ -21,6 +21,7 @@ DATABASE = "kb_search"
 PORT = 5432
 # struct sockaddr_un holds 108 bytes on Linux and 104 on macOS, the final NUL included.
 LONGEST_SOCKET_PATH = 103
+_LONGEST_DATA_DIR = 900  # PostgreSQL's own paths end at 1,023 bytes, its files' names included
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+-]+")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
@@ -52,6 +53,11 @@ class Home:
     def run_elsewhere(self) -> Path:
         """The file that remembers the socket folder where `run` cannot be it."""
         return self.path / "run.path"
+
+    @property
+    def unsynced(self) -> Path:
+        """There while the first files of a new cluster may not be on the disk yet."""
+        return self.path / "unsynced"
 
     @property
     def password(self) -> Path:
@@ -87,6 +93,12 @@ def full_data_dir(data_dir: Path | None) -> Path:
         raise ServerFault(
             "KB_SEARCH_DATA_DIR holds a line break or another control character, which "
             f"PostgreSQL's own files cannot hold: {str(path)!r}. Choose another folder."
+        )
+    length = len(os.fsencode(path))
+    if length > _LONGEST_DATA_DIR:
+        raise ServerFault(
+            f"The path of KB_SEARCH_DATA_DIR has {length} bytes, and PostgreSQL takes "
+            f"{_LONGEST_DATA_DIR}: choose a shorter one than {str(path)[:60]}…"
         )
     return path
 

@@ -6,7 +6,6 @@ The standard library alone.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import selectors
 import socket
@@ -120,9 +119,3 @@ def _pid_of(connection: socket.socket) -> int:
         socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
     )
     return int(struct.unpack("3i", credentials)[0])
-
-
-def socket_from(descriptor: int) -> socket.socket:
-    """The socket that the starter handed down; kept from the programs started later."""
-    os.set_inheritable(descriptor, False)
-    return socket.socket(fileno=descriptor)

@@ -6,41 +6,26 @@ Blocking code, free of threads of its own; `embedded.py` is the asynchronous fac
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import socket
-import subprocess
 import sys
 import time
-import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-import kb_search.servers
 from kb_search.errors import ConfigError, KbError, QueryError, Unreachable
 from kb_search.servers.binaries import Binaries
 from kb_search.servers.folders import Home, home_of
+from kb_search.servers.launching import disown_in_children, launch
 from kb_search.servers.locks import is_locked
+from kb_search.servers.orders import Order, portable
 from kb_search.servers.wire import Message, Purpose, ServerFault, decode, encode, receive
 
 _POLL_S = 0.01
 _SLICE_S = 0.25
 _MOST_DEATHS = 3
 _LAST_WORDS_S = 2.0
-
-# Gives the supervisor this package's modules without running kb_search/__init__.py, whose
-# imports (the driver, the settings) would take longer than the server's start.
-_BOOT = """
-import sys, types
-for name in ("kb_search", "kb_search.servers"):
-    module = types.ModuleType(name)
-    module.__path__ = [sys.argv[1] + name.removeprefix("kb_search").replace(".", "/")]
-    sys.modules[name] = module
-from kb_search.servers.supervisor import main
-main(sys.argv[2])
-"""
 
 _PUBLIC_ERRORS: dict[str, type[KbError]] = {
     "config": ConfigError,
@@ -69,19 +54,6 @@ class Request:
     purpose: Purpose = "serve"
 
 
-# A child by fork() is no user of the server, and must not keep it running after its parent.
-_open_connections: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-
-
-def _close_in_child() -> None:
-    for connection in list(_open_connections):
-        connection.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_in_child)
-
-
 def public_error(fault: ServerFault | Message) -> KbError:
     if isinstance(fault, ServerFault):
         return _PUBLIC_ERRORS[fault.kind](str(fault))
@@ -105,19 +77,19 @@ def join(request: Request, given_up: Event) -> Joined:
                 f"The server in {request.data_dir} is in use (kb-search server status names the "
                 "processes): end them first."
             )
-        connection = _knock(home, request.cluster) if running else _start(request)
+        connection = _knock(home, request.cluster) if running else launch(_order(request))
         answer = None
         if connection is not None:
             answer = _wait_for_answer(connection, deadline, given_up)
             if answer and answer.get("ok"):
-                _open_connections.add(connection)
+                disown_in_children(connection)
                 connection.settimeout(None)
                 return Joined(connection, answer)
-            if answer and "error" in answer:
+            if refusal := _refusal(answer):
                 if not running:
                     wait_for_end(connection, _LAST_WORDS_S)  # nothing of it is left then
                 connection.close()
-                raise public_error(answer)
+                raise refusal
             connection.close()
         if answer is None and not running:
             deaths += 1
@@ -133,6 +105,15 @@ def join(request: Request, given_up: Event) -> Joined:
             )
         given_up.wait(_POLL_S)
     raise Unreachable("Opening the embedded server was given up.")
+
+
+def _refusal(answer: Message | None) -> KbError | None:
+    """The error in an answer that says that there will be no server."""
+    if answer and "error" in answer:
+        return public_error(answer)
+    if answer and "stopped" in answer:
+        return Unreachable("The server was stopped (kb-search server stop) while it started.")
+    return None
 
 
 def ask(home: Home, operation: str, **details: Any) -> tuple[socket.socket, Message] | None:
@@ -162,6 +143,18 @@ def wait_for_end(connection: socket.socket, timeout_s: float) -> bool:
     except OSError:
         return True
     return True
+
+
+def _order(request: Request) -> Order:
+    return Order(
+        data_dir=portable(request.data_dir),
+        bin_dir=portable(request.binaries.bin_dir),
+        roots=[portable(root) for root in request.binaries.roots],
+        version=request.binaries.version,
+        cluster=request.cluster,
+        loopback=request.loopback,
+        purpose=request.purpose,
+    )
 
 
 def _is_supervised(home: Home) -> bool:
@@ -207,71 +200,3 @@ def _wait_for_answer(connection: socket.socket, deadline: float, given_up: Event
         with contextlib.suppress(TimeoutError):
             return receive(connection)
     return {}
-
-
-def _start(request: Request) -> socket.socket:
-    """Start a supervisor; this process is its first user, on the connection returned."""
-    if not sys.executable:
-        raise ConfigError(
-            "The embedded server needs a Python interpreter to run its supervisor, and "
-            "sys.executable is empty: set KB_SEARCH_DSN to a PostgreSQL of your own."
-        )
-    if sys.platform == "win32":
-        return _start_by_call_back(request)
-    mine, its = socket.socketpair()
-    with its:
-        try:
-            process = _spawn(request, descriptor=its.fileno())
-            process.wait()  # it forks the supervisor and ends
-        except OSError as error:
-            mine.close()
-            raise Unreachable(f"The embedded server could not be started: {error}") from error
-    return mine
-
-
-def _start_by_call_back(request: Request) -> socket.socket:
-    """Where a socket cannot be handed down, the supervisor connects back."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        door.settimeout(30)
-        _spawn(request, call_back=int(door.getsockname()[1]))
-        connection, _ = door.accept()
-        return connection
-
-
-def _spawn(
-    request: Request, *, descriptor: int | None = None, call_back: int | None = None
-) -> subprocess.Popen[bytes]:
-    order = {
-        "data_dir": _portable(request.data_dir),
-        "bin_dir": _portable(request.binaries.bin_dir),
-        "roots": [_portable(root) for root in request.binaries.roots],
-        "version": request.binaries.version,
-        "cluster": request.cluster,
-        "descriptor": descriptor,
-        "call_back": call_back,
-        "loopback": request.loopback,
-        "purpose": request.purpose,
-    }
-    kept = ("HOME", "XDG_CACHE_HOME", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH")
-    detached: dict[str, Any] = (
-        {"creationflags": 0x00000008 | 0x00000200}  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
-        if sys.platform == "win32"
-        else {"start_new_session": True, "pass_fds": [descriptor], "cwd": "/"}
-    )
-    package = Path(str(kb_search.servers.__file__)).parent.parent
-    return subprocess.Popen(  # noqa: S603 - arguments as a list, no shell
-        [
-            sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT,
-            str(package), json.dumps(order),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in kept if name in os.environ},
-        **detached,
-    )  # fmt: skip
-
-
-def _portable(path: Path) -> str:
-    """The path's bytes as text that a process under UTF-8 turns into the same bytes."""
-    return os.fsencode(path).decode("utf-8", "surrogateescape")

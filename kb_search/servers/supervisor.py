@@ -3,7 +3,7 @@
 Each user holds a connection to it. It starts the server for the first, stops it when the last
 connection has closed (the kernel closes those of a killed process), and the server dies with it.
 It has one thread, signals only its own children, and holds a lock on the data folder for its
-life. Started by `starting.py` with the standard library alone, so that it is there in a blink.
+life. Started by `launching.py` with the standard library alone, so that it is there in a blink.
 """
 
 from __future__ import annotations
@@ -15,45 +15,20 @@ import selectors
 import signal
 import socket
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kb_search.servers.accounts import Place, settle
 from kb_search.servers.engine import Engine
 from kb_search.servers.locks import take_lock
-from kb_search.servers.peers import Peer, Peers, socket_from
+from kb_search.servers.orders import Order, portable
+from kb_search.servers.peers import Peer, Peers
 from kb_search.servers.sockets import CONTROL_NAME, remove_sockets, socket_folder
-from kb_search.servers.wire import Message, Purpose, ServerFault, disk_fault, encode
+from kb_search.servers.wire import Message, ServerFault, disk_fault, encode
 
 _BUSY_TICK_S = 0.01
 # Also how often the sockets are touched, so that no cleaner of old files takes them.
 _IDLE_TICK_S = 1800.0 if sys.platform != "win32" else 0.25
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the starter asks for.
-
-    `cluster` is the name of the cluster's folder. The first user is the socket with the number
-    `descriptor`, or waits at the loopback port `call_back`; for an upgrade (see `Purpose`) it
-    stays the only one.
-    """
-
-    data_dir: str
-    bin_dir: str
-    roots: list[str]
-    version: str
-    cluster: str
-    descriptor: int | None = None
-    call_back: int | None = None
-    loopback: bool = False
-    purpose: Purpose = "serve"
-
-    def first_connection(self) -> socket.socket:
-        if self.descriptor is not None:
-            return socket_from(self.descriptor)
-        return socket.create_connection(("127.0.0.1", self.call_back or 0), timeout=10)
 
 
 class Supervisor:
@@ -91,7 +66,8 @@ class Supervisor:
         fresh.unlink(missing_ok=True)
         fresh.write_bytes(encode(address))
         fresh.replace(self._place.home.control)
-        self._selector.register(self._engine.output.fileno(), selectors.EVENT_READ, None)
+        if sys.platform != "win32":
+            self._selector.register(self._engine.output.fileno(), selectors.EVENT_READ, None)
         self._wake_up_on_signals()
 
     def _close_door(self) -> None:
@@ -233,8 +209,8 @@ class Supervisor:
         return {
             "token": self._peers.token,
             "user": self._place.account,
-            "bin_dir": self._place_text(self._place.bin_dir),
-            "socket_dir": self._place_text(self._socket_dir) if self._socket_dir else None,
+            "bin_dir": portable(self._place.bin_dir),
+            "socket_dir": portable(self._socket_dir) if self._socket_dir else None,
             "port": self._engine.port,
             "password": self._engine.password,
             "version": self._order.version,
@@ -242,10 +218,6 @@ class Supervisor:
             "supervisor_pid": os.getpid(),
             "users": [user.pid for user in self._peers.users()],
         }
-
-    @staticmethod
-    def _place_text(path: Path) -> str:
-        return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
 def main(text: str) -> None:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb_search.errors import Unreachable
+from kb_search.errors import ConfigError, Unreachable
 from kb_search.servers.binaries import find_binaries
 from kb_search.servers.embedded import EmbeddedServer, dsn_of, path_of
 from kb_search.servers.folders import full_data_dir, home_of
@@ -48,6 +48,9 @@ async def server_status(data_dir: Path | None) -> ServerStatus:
         ConfigError: the extra is missing, or the folder is another user's.
     """
     binaries, folder = find_binaries(), server_path(data_dir)
+    home = home_of(folder).path
+    if home.exists() and not os.access(home, os.R_OK | os.X_OK):
+        raise ConfigError(f"{home} is another user's ({home.owner()}): ask as that user, or root.")
     said = await asyncio.to_thread(_described, folder)
     status = ServerStatus(
         data_dir=folder,

@@ -96,6 +96,11 @@ async def test_a_line_break_in_the_path_is_refused(folder):
         await open_embedded_server(folder / "two\nlines")
 
 
+async def test_a_path_too_long_for_postgresql_is_refused(folder):
+    with pytest.raises(ConfigError, match="choose a shorter one"):
+        await open_embedded_server(folder.joinpath(*["long" * 40] * 6))
+
+
 async def test_two_spellings_of_a_path_are_one_folder(made_cluster, folder, monkeypatch):
     (folder / "link").symlink_to(made_cluster)
     monkeypatch.chdir(made_cluster.parent)

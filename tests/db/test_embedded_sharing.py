@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
@@ -11,7 +12,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from kb_search.cli.server import register
 from kb_search.errors import QueryError
 from kb_search.servers import open_embedded_server, server_status, stop_server
 from kb_search.servers.upkeep import psql_command
@@ -141,29 +141,34 @@ async def test_stop_leaves_a_server_in_use_alone_unless_forced(warm_folder):
     assert processes_of(warm_folder) == []
 
 
-async def test_psql_holds_the_server_as_a_user_of_its_own(warm_folder, monkeypatch):
-    from kb_search.cli.command import Parser
-    from kb_search.cli.output import Output
-
-    parser = Parser()
-    register(parser.add_subparsers(parser_class=Parser))
-    args = parser.parse_args(["server", "psql", "--", "--tuples-only", "--command=SELECT 1"])
-    monkeypatch.setenv("KB_SEARCH_DATA_DIR", str(warm_folder))
-    monkeypatch.setenv("PGDATABASE", "elsewhere")
-    executed = []
-
-    def execute(program, command, environment):
-        executed.append((program, command, environment))
-        raise SystemExit
-
-    monkeypatch.setattr(os, "execve", execute)
-    with pytest.raises(SystemExit):
-        await args.handler(args, Output(as_json=False))
-    [(program, command, environment)] = executed
-    assert program.endswith("bin/psql")
-    assert command[-2:] == ["--tuples-only", "--command=SELECT 1"]
-    assert "PGDATABASE" not in environment
-    assert processes_of(warm_folder) == []
+async def test_psql_holds_the_server_as_a_user_of_its_own(warm_folder):
+    script = (
+        "import asyncio\n"
+        "from kb_search.cli import server\n"
+        "from kb_search.cli.command import Parser\n"
+        "from kb_search.cli.output import Output\n"
+        "parser = Parser()\n"
+        "server.register(parser.add_subparsers(parser_class=Parser))\n"
+        "args = parser.parse_args(['server', 'psql', '--', '-AtqX'])\n"
+        "asyncio.run(args.handler(args, Output(as_json=False)))\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        script,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "KB_SEARCH_DATA_DIR": str(warm_folder), "PGDATABASE": "elsewhere"},
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"SELECT current_database();\n")
+    assert await process.stdout.readline() == b"kb_search\n"
+    status = await server_status(warm_folder)
+    assert status.users == (process.pid,)  # psql itself: it took the process over
+    process.kill()
+    await process.wait()
+    wait_until_stopped(warm_folder)
 
 
 async def test_psql_reads_what_a_driver_wrote(warm_folder):
