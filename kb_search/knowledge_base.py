@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,10 +11,13 @@ from kb_search import entries as _entries
 from kb_search import questions as _questions
 from kb_search import schema
 from kb_search.database import Database
-from kb_search.errors import NotOpen, QueryError
+from kb_search.errors import ConfigError, NotOpen, QueryError
+from kb_search.ingest import library
+from kb_search.ingest.values import CorpusStats, IngestReport, SectionView, StoredDocument
 from kb_search.models import (
     Check,
     CollectionStats,
+    DocumentInfo,
     Entry,
     Mode,
     RebuildReport,
@@ -33,6 +37,16 @@ if TYPE_CHECKING:
     import asyncpg
 
     from kb_search.servers import EmbeddedServer
+
+
+@contextmanager
+def _extra_documents() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"documents need the package {error.name}: pip install 'kb-search[documents]'"
+        ) from error
 
 
 class KnowledgeBase:
@@ -137,11 +151,14 @@ class KnowledgeBase:
         mode: Mode = "auto",
         syntax: Syntax = "plain",
         explain: bool = False,
+        documents: Sequence[int] | None = None,
+        one_per_document: bool = False,
     ) -> SearchResult:
         """The entries that answer a question, best first, the fixed rows behind weak evidence.
 
         Shape: at most `limit` hits (None: the setting), then at most `fallback_limit` fixed rows;
-        an entry is there once. An unknown collection is an empty one.
+        an entry is there once. An unknown collection is an empty one. `documents` (ids) leaves
+        their sections only, `one_per_document` the best section of each.
 
         Raises:
             QueryError: an argument has the wrong type or is out of bounds.
@@ -159,6 +176,8 @@ class KnowledgeBase:
             mode=mode,
             syntax=syntax,
             explain=explain,
+            documents=documents,
+            one_per_document=one_per_document,
         )
         result = await run_search(self.database, request)
         if self.settings.question_log != "none":
@@ -257,6 +276,127 @@ class KnowledgeBase:
             collection=self._collection(collection),
             sql_allowed=collection is None,
             on_progress=on_progress,
+        )
+
+    async def ingest(
+        self,
+        *paths: Path | str,
+        collection: str | None = None,
+        prune: bool = False,
+        dry_run: bool = False,
+        ignore: Sequence[str] = (),
+        retag: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> IngestReport:
+        """Takes in files and folders: a section of a document becomes an entry.
+
+        A file that is kept already and has not changed is skipped; `prune` removes the documents
+        below the paths whose files are gone; `dry_run` reads and writes nothing; `ignore` are
+        patterns as in a `.gitignore`; `retag` asks the model for the documents that lack its
+        tags. `on_progress` is told (done, total) in files. A file that fails is in the report,
+        and the rest goes on.
+
+        Raises:
+            QueryError: no path is given.
+            ConfigError: the extra `documents` is missing, or a model is named badly.
+            DatabaseError: PostgreSQL is gone, or refuses the write.
+        """
+        with _extra_documents():
+            from kb_search.ingest.run import ingest
+        return await ingest(
+            self.database,
+            self.settings,
+            [Path(path) for path in paths],
+            collection=self._collection(collection),
+            prune=prune,
+            dry_run=dry_run,
+            ignore=ignore,
+            retag=retag,
+            on_progress=on_progress,
+        )
+
+    async def watch(
+        self,
+        *paths: Path | str,
+        collection: str | None = None,
+        prune: bool = False,
+        ignore: Sequence[str] = (),
+    ) -> AsyncGenerator[IngestReport, None]:
+        """Ingests the paths, then again after each change below them; never ends by itself.
+
+        A report a run. Leave it through `contextlib.aclosing`. Raises as `ingest`.
+        """
+        with _extra_documents():
+            from kb_search.ingest.watching import watch
+        runs = watch(
+            self.database,
+            self.settings,
+            [Path(path) for path in paths],
+            collection=self._collection(collection),
+            prune=prune,
+            ignore=ignore,
+        )
+        async with aclosing(runs):
+            async for report in runs:
+                yield report
+
+    async def get_document(self, document_id: int, *, with_text: bool = True) -> StoredDocument:
+        """A document: what is known of it, the tree of its headings and its whole text.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        return await library.get_document(self.database, document_id, with_text=with_text)
+
+    async def get_section(
+        self, section_id: int, neighbours: int = 1, *, with_schema: bool = False
+    ) -> SectionView:
+        """A section with at most `neighbours` before it and after it in its document.
+
+        `with_schema` gives an API operation whole, with all that its references lead to.
+
+        Raises:
+            NotFound: no section of a document has this id (a hit's `id`).
+            QueryError: `neighbours` is out of bounds, or the section is no API operation.
+        """
+        with _extra_documents():
+            return await library.get_section(
+                self.database, section_id, neighbours=neighbours, with_schema=with_schema
+            )
+
+    async def list_documents(
+        self,
+        *,
+        collection: str | None = None,
+        tags: Sequence[str] | None = None,
+        mime: str | None = None,
+        source: str | None = None,
+        title: str | None = None,
+        tagged: bool | None = None,
+        after_id: int | None = None,
+        limit: int | None = None,
+    ) -> list[DocumentInfo]:
+        """Documents by id, at most `limit` (None: all), those that meet every condition.
+
+        They have all the `tags`; `source` is a document's own or a folder it lies in; `title`
+        holds all its words; `tagged` is whether a model (or the file itself) gave tags.
+        """
+        return await library.list_documents(
+            self.database,
+            collection=self._collection(collection),
+            tags=tags,
+            mime=mime,
+            source=source,
+            title=title,
+            tagged=tagged,
+            after_id=after_id,
+            limit=limit,
+        )
+
+    async def corpus_stats(self, *, collection: str | None = None) -> CorpusStats:
+        """The documents of a collection in numbers."""
+        return await library.corpus_stats(
+            self.database, collection=self._collection(collection)
         )
 
     async def add_synonym(
