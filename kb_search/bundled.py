@@ -1,4 +1,4 @@
-"""The files that ship with the package: `schema.sql` and the sample seeds.
+"""The files that ship with the package: `schema.sql`, the sample seeds, the rules for agents.
 
 A wheel carries them inside `kb_search/`; in an editable install they lie beside the package.
 """
@@ -15,7 +15,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def _shipped(name: str) -> Path:
-    for folder in (_PACKAGE, _PACKAGE.parent):
+    for folder in (_PACKAGE, _PACKAGE.parent, _PACKAGE.parent / "docs"):
         path = folder / name
         if path.exists():
             return path
@@ -29,6 +29,17 @@ def schema_sql() -> str:
         ConfigError: the installation lacks the file.
     """
     return _shipped("schema.sql").read_text(encoding="utf-8")
+
+
+def agent_rules() -> str:
+    """The rules for an agent (`docs/skill.md`), in Spanish, without their header.
+
+    Raises:
+        ConfigError: the installation lacks the file.
+    """
+    text = _shipped("skill.md").read_text(encoding="utf-8")
+    _, _, body = text.removeprefix("---\n").partition("\n---\n")
+    return body.strip()
 
 
 def _seeds() -> dict[str, Path]:
