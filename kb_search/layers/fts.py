@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 # Measured over eight FAQ collections, XQuAD and XQuAD-R (benchmarks/quality.py).
 _CONTENT_WEIGHT = 0.4
 _WEAKER_FIELD = 0.4
-_LENGTH_NORM = 0.3
+_LENGTH_NORM = 0.5
 # ts_rank of a word that stands once in the title (its weight over pi squared by six): what a whole
 # match is measured by.
 WHOLE_MATCH = 0.6079
 # Candidates are taken by the rarest words first, about this many entries; the common words rank
 # them but bring none of their own.
-_CANDIDATES = 400
+_CANDIDATES = 250
 _LEAST_CANDIDATES = 40
 
 
