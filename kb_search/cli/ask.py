@@ -12,6 +12,7 @@ from kb_search.cli.command import (
     add_command,
     json_object,
     opened,
+    row_id,
     text,
 )
 from kb_search.cli.output import plain
@@ -45,6 +46,17 @@ def register(commands: Commands) -> None:
         metavar="JSON",
         help="only entries whose metadata contain this object",
     )
+    parser.add_argument(
+        "--document",
+        type=row_id,
+        action="append",
+        dest="documents",
+        metavar="ID",
+        help="only sections of this document; several times: of any of them",
+    )
+    parser.add_argument(
+        "--one-per-document", action="store_true", help="the best section of each document only"
+    )
     parser.add_argument("--limit", type=int, help="hits at most (default: KB_SEARCH_LIMIT)")
     parser.add_argument("--mode", choices=get_args(Mode), default="auto", help="default: auto")
     parser.add_argument(
@@ -67,6 +79,8 @@ async def _ask(args: argparse.Namespace, out: Output) -> int:
             mode=args.mode,
             syntax=args.syntax,
             explain=args.explain,
+            documents=args.documents,
+            one_per_document=args.one_per_document,
         )
     out.document(_document(result, explained=args.explain))
     _show(result, out)

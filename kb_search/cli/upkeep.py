@@ -34,11 +34,17 @@ async def _init(args: argparse.Namespace, out: Output) -> int:
 async def _stats(args: argparse.Namespace, out: Output) -> int:
     async with opened(args) as kb:
         found = await kb.stats(collection=args.collection)
-    out.document({"collections": found})
+        names = [collection.collection for collection in found if collection.documents]
+        documents = [await kb.corpus_stats(collection=name) for name in names]
+    out.document({"collections": found, "documents": documents})
     if not found:
         out.line("no entries")
     for collection in found:
         _show_fields(collection, out)
+    for corpus in documents:
+        out.line(f"documents of {corpus.collection}", "bold")
+        for field in dataclasses.fields(corpus)[1:]:
+            out.line(f"{field.name}: {_shown(getattr(corpus, field.name))}", indent="  ")
     return DONE
 
 
