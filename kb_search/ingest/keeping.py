@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +61,7 @@ async def _keep(
     source = storable_path(found.source)
     path = place_of(found)
     await fetch(connection, "lock_document", collection, source)
-    records = await fetch(
-        connection, "kept_documents", collection, path, source, document.sha256
-    )
+    records = await fetch(connection, "kept_documents", collection, path, source, document.sha256)
     old = _same_document(records, path=path, source=source, sha256=document.sha256)
     if old is not None and (old["path"], old["sha256"], old["reading"]) == (
         path,
@@ -80,8 +78,8 @@ async def _keep(
         tagging = None  # the file says it all itself
     row = document_row(document, source=name, path=path, reading=reading, tagging=tagging)
     # What a model said of an older text stands until it is asked again.
-    unchanged = old is not None and old["sha256"] == document.sha256
-    row["tagged"] = complete or (tagging is not None and unchanged and old["tagged"])
+    as_before = old is not None and old["tagged"] and old["sha256"] == document.sha256
+    row["tagged"] = complete or (tagging is not None and as_before)
     payload = json.dumps(row, ensure_ascii=False)
     if old is None:
         (added,) = await fetch(connection, "add_document", collection, payload)
@@ -156,12 +154,16 @@ async def tag_document(
             return False
         said = records[0]
         old = Tagging.from_json(said["tagging"])
-        rows = [kept_row(record) for record in await fetch(connection, "kept_sections", document_id)]
+        rows = [
+            kept_row(record) for record in await fetch(connection, "kept_sections", document_id)
+        ]
         own = [tag for tag in said["tags"] if not old or tag not in old.tags]
         tags = [*own, *(tag for tag in tagging.tags if tag not in own)]
         own_summary = None if old and said["summary"] == old.summary else said["summary"]
         summary = own_summary or tagging.summary
-        new = Tagging(tagging.model, tuple(t for t in tagging.tags if t not in own), tagging.summary)
+        new = Tagging(
+            tagging.model, tuple(t for t in tagging.tags if t not in own), tagging.summary
+        )
         await fetch(
             connection, "tag_document", document_id, tags, summary, json.dumps(new.as_json())
         )

@@ -185,7 +185,7 @@ class _Known:
         )
 
     def claim(self, place: str, source: str, sha256: str | None) -> KeptFile | None:
-        candidates = [
+        candidates: list[KeptFile | None] = [
             self.by_path.get(place),
             self.gone_by_source.get(source),
             *self.gone_by_sha256.get(sha256 or "", ()),

@@ -50,9 +50,7 @@ class TaggingRun:
         """
         after = -(2**63)
         while not self._stopped:
-            rows = await self._database.write(
-                "untagged_documents", self._collection, after, _PAGE
-            )
+            rows = await self._database.write("untagged_documents", self._collection, after, _PAGE)
             for row in rows:
                 after = row["id"]
                 if not places or any(Path(row["path"]).is_relative_to(place) for place in places):

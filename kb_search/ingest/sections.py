@@ -233,6 +233,6 @@ def batches(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def storable_path(path: object) -> str:
-    """A path as text; bytes of a name that are no text are written as `\\udcXX`."""
+    """A path as text; bytes of a name that are no text are escaped."""
     text = str(path).encode("utf-8", "backslashreplace").decode()
     return storable(text)
