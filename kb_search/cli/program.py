@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
-from kb_search.cli import ask, content, evaluate, questions, server, synonyms, upkeep
+from kb_search.cli import ask, content, documents, evaluate, questions, server, synonyms, upkeep
 from kb_search.cli.command import (
     DATABASE_FAILED,
     WRONG_INPUT,
@@ -31,6 +31,7 @@ COMMAND_MODULES = (
     synonyms,
     questions,
     evaluate,
+    documents,
     server,
 )
 
