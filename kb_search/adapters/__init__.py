@@ -1,0 +1,1 @@
+"""Thin adapters for other frameworks, each an extra of its own: `langchain`, `pydantic-ai`."""
