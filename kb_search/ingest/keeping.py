@@ -161,9 +161,7 @@ async def tag_document(
         tags = [*own, *(tag for tag in tagging.tags if tag not in own)]
         own_summary = None if old and said["summary"] == old.summary else said["summary"]
         summary = own_summary or tagging.summary
-        new = Tagging(
-            tagging.model, tuple(t for t in tagging.tags if t not in own), tagging.summary
-        )
+        new = replace(tagging, tags=tuple(tag for tag in tagging.tags if tag not in own))
         await fetch(
             connection, "tag_document", document_id, tags, summary, json.dumps(new.as_json())
         )
