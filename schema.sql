@@ -22,7 +22,12 @@ $$;
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_trgm') THEN
-        CREATE EXTENSION pg_trgm;
+        -- never into kb_search itself, where the search_path of a role of that name would put it
+        IF to_regnamespace('public') IS NOT NULL AND has_schema_privilege('public', 'CREATE') THEN
+            CREATE EXTENSION pg_trgm SCHEMA public;
+        ELSE
+            CREATE EXTENSION pg_trgm;
+        END IF;
     END IF;
 END
 $$;
@@ -127,7 +132,7 @@ RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_rep
     pg_catalog.regexp_replace(pg_catalog.regexp_replace(
         words,
         '\m([a-zñ]{2,})z\M', '\1c', 'g'),
-        '\m([a-zñ]*(?:[a-zñ]{2}(?:[^iu\W][ae]|[iu]a)[nr]|artel|[pf]iel|quien|juec|nuec))es\M', '\1', 'g'),
+        '\m(?!interes\M|danes\M)([a-zñ]*(?:[a-zñ]{2}(?:[^iu\W][ae]|[iu]a)[nr]|artel|[pf]iel|quien|juec|nuec))es\M', '\1', 'g'),
         '\m([a-zñ]*(?:[dt]ad|[a-zñ]{2}ed|interes|ingles|frances|portugues|japones|holandes|irlandes|burgues|danes))\M', '\1es', 'g'),
         '\m(?![a-zñ]+mos\M)([a-zñ]{2,3}[aeo])s\M', '\1', 'g'),
         '\m([a-zñ]*(?:[ei]r[ao]|[aá]ro|[eo]a|os[ao]|(?:i|[ax]t|int|\met|mod|cuad)ern[ao]|(?:xi|isi|ini|pti|ulti|riti|giti|oni|enti)m[ao]|(?:presta|recla)mo|anch[ao]))s\M', '\1', 'g'),

@@ -7,7 +7,12 @@
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector') THEN
-        CREATE EXTENSION vector;
+        -- never into kb_search itself, where a table has the name of the extension's type
+        IF to_regnamespace('public') IS NOT NULL AND has_schema_privilege('public', 'CREATE') THEN
+            CREATE EXTENSION vector SCHEMA public;
+        ELSE
+            CREATE EXTENSION vector;
+        END IF;
     END IF;
 EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_file OR undefined_object THEN
     NULL; -- the doctor says what is lost
