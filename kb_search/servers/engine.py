@@ -26,6 +26,8 @@ from kb_search.servers.wire import ServerFault
 # A fast stop writes the changed pages out; what takes longer is left to recovery (2 s in all).
 _FAST_STOP_S, _IMMEDIATE_STOP_S = 1.1, 1.7
 _OTHER_SERVER_S = 10.0
+# What a server says that may start a moment later: memory, sockets or files still held.
+_PASSING_SIGNS = ("is still in use", "already in use", "was terminated by signal")
 _MOST_RESTARTS = 5
 _RESTARTS_FORGOTTEN_S = 60.0
 
@@ -163,10 +165,14 @@ class Engine:
             self._next = self._watch
 
     def _retry(self) -> None:
-        """A dead server's last children still hold its memory: wait for them, then again."""
+        """Again, where the reason passes: a dead server's last children hold its memory."""
+        assert self._server is not None
         tail = self.output.take_tail()
-        passing = ("is still in use" in tail, "already in use" in tail)
-        if not any(passing) or time.monotonic() - self._since > _OTHER_SERVER_S:
+        if self._server.returncode < 0:
+            self._count_restart(f"It was killed by the signal {-self._server.returncode}")
+        elif time.monotonic() - self._since > _OTHER_SERVER_S or not any(
+            sign in tail for sign in _PASSING_SIGNS
+        ):
             raise self._failure("The server did not start", tail)
         self._next = self._await_other
 
@@ -181,11 +187,14 @@ class Engine:
         self.ready = False
         if time.monotonic() - self._since > _RESTARTS_FORGOTTEN_S:
             self._restarts = 0
+        self._count_restart("It ended by itself")
+        self._next = self._await_other
+
+    def _count_restart(self, reason: str) -> None:
         self._restarts += 1
         if self._restarts > _MOST_RESTARTS:
-            raise self._failure("The server ended by itself again and again")
+            raise self._failure("The server does not stay up", f"{reason}, again and again")
         self._since = time.monotonic()
-        self._next = self._await_other
 
     def _begin_sync(self) -> None:
         if self._home.unsynced.exists() and self._order.major >= 17:
