@@ -18,6 +18,13 @@ from kb_search.documents.yaml_text import load_json, load_yaml
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 _WORD_BOUNDARY = re.compile(r"(?<=[a-záéíóúñ0-9])(?=[A-ZÁÉÍÓÚÑ])|[_\-./]+")
+# How people ask for what a method does; its summary says one of these at most.
+_ASKED = {
+    "POST": "crear, añadir, registrar, dar de alta, nuevo",
+    "PUT": "modificar, actualizar, cambiar, editar",
+    "PATCH": "modificar, actualizar, cambiar, editar",
+    "DELETE": "borrar, eliminar, quitar, dar de baja",
+}
 # What the schemas of an operation refer to, kept once with the document.
 _SHARED = ("components", "definitions", "parameters", "responses", "servers", "host", "basePath")
 _PLACES = {
@@ -101,7 +108,7 @@ def _add(
             "deprecated": bool(operation.get("deprecated", False)),
             "operation": operation,
         },
-        aliases=(spoken,) if spoken else (),
+        aliases=tuple(alias for alias in (spoken, _asked(method, path)) if alias),
     )
     builder.paragraph(f"{call}\n{summary}".strip())
     builder.paragraph(clean_text(str(operation.get("description") or "")))
@@ -115,6 +122,14 @@ def _add(
         found = list(lines)
         if found:
             builder.paragraph("\n".join([f"{label}:", *found]))
+
+
+def _asked(method: str, path: str) -> str:
+    """The verbs of a method where it acts on the thing that the path names, not on part of it."""
+    *before, last = path.rstrip("/").split("/")
+    one = last.startswith("{")
+    part = not one and bool(before) and before[-1].startswith("{")
+    return "" if part or one == (method == "POST") else _ASKED.get(method, "")
 
 
 def _parameters(described: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[str]:

@@ -17,11 +17,17 @@ from kb_search.documents.sections import SectionBuilder
 
 _DECIMALS = re.compile(r"0\.(0+)")
 _ERRORS = frozenset({"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!"})
+# A table with a column of each is a list of answers: its rows are sections of their own.
+_QUESTION = re.compile(
+    r"preguntas?|pregunta frecuente|consultas?|dudas?|questions?|q", re.IGNORECASE
+)
+_ANSWER = re.compile(r"respuestas?|contestaci[oó]n(es)?|soluci[oó]n(es)?|answers?|a", re.IGNORECASE)
 _MAX_NAME = 120  # a longer text in the first row is no column name
 
 
 def read_workbook(data: bytes, _text: str, name: str, max_section_chars: int) -> Document:
-    """A section for each visible sheet; a row is one line of `column: value`.
+    """A section for each visible sheet; a row is one line of `column: value`, but in a table of
+    questions and answers a section below its sheet.
 
     Values are those that the program which wrote the file had calculated; no formula is run.
     """
@@ -56,15 +62,19 @@ def read_workbook(data: bytes, _text: str, name: str, max_section_chars: int) ->
 def _add_sheet(builder: SectionBuilder, sheet: Any) -> None:
     """An empty sheet, of which new workbooks used to have two, gives no section."""
     opened = False
-    for paragraph in _paragraphs(sheet.iter_rows()):
+    for question, paragraph in _paragraphs(sheet.iter_rows()):
         if not opened:
             builder.heading(1, sheet.title, metadata={"sheet": sheet.title})
             opened = True
+        if question:
+            builder.heading(2, question, metadata={"sheet": sheet.title})
         builder.paragraph(paragraph)
 
 
-def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
-    """The rows of each table of a sheet; empty rows end a table's lines, not its columns."""
+def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[tuple[str, str]]:
+    """The rows of each table of a sheet, each with the question that it answers, if any; empty
+    rows end a table's lines, not its columns.
+    """
     header: dict[int, str] | None = None
     unused = False  # a row of names that no row has used is text itself
     gap = True
@@ -75,18 +85,32 @@ def _paragraphs(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
             continue
         if (header is None or (gap and _is_bold(row))) and _names_columns(row, cells):
             if header and unused:
-                yield " | ".join(header.values())
+                yield "", " | ".join(header.values())
             header, unused = cells, True
         elif header is None or len(cells) == 1:
-            yield " | ".join(cells.values())
+            yield "", " | ".join(cells.values())
         else:
             unused = False
-            yield "; ".join(
-                f"{header[at]}: {text}" if at in header else text for at, text in cells.items()
-            )
+            yield _told(cells, header)
         gap = False
     if header and unused:
-        yield " | ".join(header.values())
+        yield "", " | ".join(header.values())
+
+
+def _told(cells: dict[int, str], header: dict[int, str]) -> tuple[str, str]:
+    """A row as the question that it answers, if any, and the rest of it."""
+    questions = [at for at, name in header.items() if _QUESTION.fullmatch(name) and at in cells]
+    answers = [at for at, name in header.items() if _ANSWER.fullmatch(name) and at in cells]
+    question = ""
+    rest = dict(cells)
+    lines = []
+    if questions and answers:
+        question = rest.pop(questions[0])
+        lines = [rest.pop(answers[0])]
+    others = "; ".join(
+        f"{header[at]}: {text}" if at in header else text for at, text in rest.items()
+    )
+    return question, "\n".join([*lines, *([others] if others else [])])
 
 
 def _names_columns(row: Sequence[Any], cells: dict[int, str]) -> bool:

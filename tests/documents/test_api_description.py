@@ -93,7 +93,10 @@ def test_each_operation_is_a_section_below_the_api(path):
 
 def test_the_text_of_an_operation_has_what_is_needed_to_choose_and_call_it(path):
     section = read_document(path).sections[2]
-    assert section.aliases == ("crear cliente",)
+    assert section.aliases == (
+        "crear cliente",
+        "crear, añadir, registrar, dar de alta, nuevo",
+    )
     assert section.text == (
         "POST /clientes\nCrear un cliente nuevo\n\nDa de alta a un cliente.\n\n"
         "Parámetros:\n- idioma (string: es | ca, en la consulta): Lengua de la respuesta\n\n"

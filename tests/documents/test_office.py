@@ -121,6 +121,24 @@ def test_a_long_sheet_is_cut_between_rows(tmp_path):
     assert document.headings == (("Catálogo",),)
 
 
+def test_a_table_of_questions_and_answers_gives_a_section_a_row(tmp_path):
+    book, sheet = workbook()
+    sheet.title = "Dudas"
+    sheet.append(["Nº", "Pregunta", "Respuesta", "Tema"])
+    sheet.append([1, "¿Cuándo llega mi pedido?", "En dos días laborables.", "envíos"])
+    sheet.append([2, "¿Puedo devolverlo?", "Sí, en treinta días.", None])
+    sheet.append([3, None, "Escríbenos.", "contacto"])
+    document = read_document(saved(book, tmp_path / "m.xlsx"))
+    assert [(section.heading_path, section.text) for section in document.sections] == [
+        (("Dudas",), ""),
+        (("Dudas", "¿Cuándo llega mi pedido?"), "En dos días laborables.\nNº: 1; Tema: envíos"),
+        (
+            ("Dudas", "¿Puedo devolverlo?"),
+            "Sí, en treinta días.\nNº: 2\n\nNº: 3; Respuesta: Escríbenos.; Tema: contacto",
+        ),
+    ]
+
+
 def test_each_slide_is_a_section_with_its_table_its_list_and_its_notes(tmp_path):
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[1])
