@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kb_search.database import Database, fetch
 from kb_search.errors import NotFound, QueryError
 from kb_search.ingest.values import CorpusStats, Heading, SectionView, StoredDocument
+from kb_search.layers.descriptions import document_info
 from kb_search.models import DocumentInfo, StoredEntry, as_tuple
 from kb_search.words import storable
 
@@ -202,19 +203,6 @@ async def corpus_stats(database: Database, *, collection: str) -> CorpusStats:
 
 def _most_first(counts: str) -> dict[str, int]:
     return dict(sorted(json.loads(counts).items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def document_info(record: asyncpg.Record) -> DocumentInfo:
-    """The value of a row with all the columns of a document."""
-    values = {name: record[name] for name in DocumentInfo.__dataclass_fields__}
-    return DocumentInfo(
-        **{
-            **values,
-            "tags": as_tuple(record["tags"]),
-            "metadata": json.loads(record["metadata"]),
-            "updated_at": record["updated_at"].isoformat(),
-        }
-    )
 
 
 def _entry(record: asyncpg.Record) -> StoredEntry:

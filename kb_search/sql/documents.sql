@@ -175,6 +175,19 @@ WHERE d.collection = $1::text
     AND d.id > $7::bigint
 ORDER BY d.id LIMIT $8::integer;
 
+-- api_descriptions --
+-- The documents of a collection that describe an API, by id.
+-- $1 text: collection
+-- Columns: as listed_documents
+SELECT d.id, d.collection, d.source, d.path, d.title, d.sha256, d.mime, d.tags, d.summary, d.metadata,
+    d.tagged, d.updated_at, s.sections, s.content_words
+FROM kb_search.document AS d CROSS JOIN LATERAL (
+    SELECT count(*) AS sections, coalesce(sum(e.content_words), 0)::bigint AS content_words
+    FROM kb_search.entry AS e WHERE e.document_id = d.id
+) AS s
+WHERE d.collection = $1::text AND d.described IS NOT NULL
+ORDER BY d.id;
+
 -- corpus_size --
 -- The documents of a collection in numbers. One row: documents, sections, content_words, untagged
 -- (bigint), mimes (jsonb: {mime: documents}), tags (jsonb: {tag: documents}, the $2 most frequent),
