@@ -383,6 +383,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS document_source ON kb_search.document
 -- documents: a file is known by its path, one that moved by its digest
 CREATE INDEX IF NOT EXISTS document_path ON kb_search.document (collection, pg_catalog.md5(path));
 CREATE INDEX IF NOT EXISTS document_sha256 ON kb_search.document (collection, sha256);
+-- search: which API a question means
+CREATE INDEX IF NOT EXISTS document_api ON kb_search.document (collection, id) WHERE described IS NOT NULL;
 -- question terms: how many entries hold a stem or a word; the words of a stem
 CREATE INDEX IF NOT EXISTS entry_count_collection ON kb_search.entry_count (collection);
 CREATE INDEX IF NOT EXISTS stem_count_stem ON kb_search.stem_count (collection, stem) INCLUDE (entries);

@@ -25,6 +25,10 @@ _NOT_SURE = (
     "AVISO: ninguna entrada responde con seguridad a la pregunta. Dilo claramente, no inventes"
     " nada y ofrece lo que sí se sabe."
 )
+_WHICH_API = (
+    "AVISO: la pregunta vale para varias API y no nombra ninguna: {}. Abajo está la mejor operación"
+    " de cada una; pregunta cuál interesa antes de elegir."
+)
 _NOTHING = "No hay ninguna entrada sobre esta pregunta."
 _FIXED_ROWS = "Datos fijos (no se encontraron por la pregunta; sirven de apoyo):"
 _OMITTED = "(Por falta de espacio se han omitido {} entradas.)"
@@ -33,6 +37,8 @@ _FULL_TEXT = "Texto completo, hasta donde cabe: "
 
 # A label (section, title, source) takes at most this much, and a twentieth of the budget.
 _LABEL_CHARS = 120
+# So many of the APIs are named; their titles must leave room for the entries.
+_MOST_APIS = 5
 # The fence's own brackets, those that look the same, and NUL.
 _UNFENCED = str.maketrans({"⟦": "[", "⟧": "]", "〚": "[", "〛": "]", "\0": None})
 # Least room worth filling with a part of a text.
@@ -57,6 +63,9 @@ def grounding_text(result: SearchResult, *, max_chars: int) -> str:
     head = [_HEADER]
     if not result.confident:
         head.append(_NOT_SURE)
+    if result.documents:
+        titles = [_one_line(document.title, label_chars) for document in result.documents]
+        head.append(_WHICH_API.format("; ".join(titles[:_MOST_APIS])))
     if all(block.fixed for block in blocks):
         head.append(_NOTHING)
     shown = _fitting(head, blocks, max_chars)

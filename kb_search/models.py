@@ -204,7 +204,9 @@ class SearchResult:
     `hits` come best first, the fixed rows (layer `fallback`) last. `confidence` is the
     probability (0..1) that the first hit answers. `corrections` maps words as typed to the words
     used. `degraded` gives short reasons why the answer is poorer than it could be. `truncated`
-    says that the question was cut. `explanation` is empty unless asked for.
+    says that the question was cut. `explanation` is empty unless asked for. `documents` lists the
+    API descriptions that answer about equally well where the question names none of them, best
+    first; the hits are then the best operation of each.
     """
 
     query: str
@@ -217,6 +219,7 @@ class SearchResult:
     truncated: bool
     took_ms: float
     explanation: tuple[TermTrace, ...] = ()
+    documents: tuple[DocumentInfo, ...] = ()
 
     def to_context(self, *, max_chars: int = 6000) -> str:
         """Numbered, citable grounding text of at most `max_chars` characters, in Spanish."""

@@ -14,7 +14,8 @@ from kb_search.database import Database
 from kb_search.errors import QueryError
 from kb_search.hits import explanation, plain_hit, ranked_hit
 from kb_search.layers import fallback, fts, typo
-from kb_search.models import Hit, Mode, SearchResult, Syntax
+from kb_search.layers.descriptions import api_descriptions, is_operation, names_one
+from kb_search.models import DocumentInfo, Hit, Mode, SearchResult, Syntax
 from kb_search.reading import Reading, read_question
 from kb_search.words import Question, clean, or_query, storable
 
@@ -28,6 +29,9 @@ _LEAST_ROWS = 4
 _LEAST_SCORE = 0.002
 # What word_similarity alone may say for an entry: never enough to be sure.
 _SIMILAR_CONFIDENCE = 0.3
+# An API whose best operation has this share of the best one's score answers as well.
+_AS_WELL = 0.5
+_MOST_APIS = 100
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,7 @@ class _Found:
     hits: tuple[Hit, ...] = ()
     confidence: float = 0.0
     first: fts.Ranked | None = None
+    apis: tuple[DocumentInfo, ...] = ()
 
 
 async def run_search(database: Database, request: SearchRequest) -> SearchResult:
@@ -168,6 +173,8 @@ async def run_search(database: Database, request: SearchRequest) -> SearchResult
             timeout_s=settings.timeout_s,
         )
         found = await _by_words(connection, request, reading)
+        if found.hits and request.filters.documents is None and is_operation(found.hits[0]):
+            found = await _of_each_api(connection, request, reading, found)
         confident = bool(found.hits) and found.confidence >= settings.min_confidence
         hits = found.hits
         if not confident:
@@ -183,6 +190,39 @@ async def run_search(database: Database, request: SearchRequest) -> SearchResult
         truncated=request.question.truncated or len(reading.terms) >= settings.max_question_words,
         took_ms=(time.perf_counter() - started) * 1000,
         explanation=explanation(reading, found.first) if request.explain else (),
+        documents=found.apis,
+    )
+
+
+async def _of_each_api(
+    connection: Connection, request: SearchRequest, reading: Reading, found: _Found
+) -> _Found:
+    """The best operation of each API that answers about as well, where the question names none."""
+    apis = await api_descriptions(
+        connection, collection=request.collection, timeout_s=request.settings.timeout_s
+    )
+    if len(apis) < _LEAST_ROWS or names_one(request.question.typed, apis):
+        return found
+    of_each = replace(
+        request,
+        filters=replace(
+            request.filters, documents=tuple(api.id for api in apis), one_per_document=True
+        ),
+        limit=_MOST_APIS,
+    )
+    best = await _by_words(connection, of_each, reading)
+    hits = tuple(
+        hit
+        for hit in best.hits
+        if is_operation(hit) and (hit.score or 0.0) >= _AS_WELL * (best.hits[0].score or 0.0)
+    )
+    if len(hits) < _LEAST_ROWS:
+        return found
+    by_id = {api.id: api for api in apis}
+    return replace(
+        best,
+        hits=hits[: request.limit],
+        apis=tuple(by_id[hit.document_id] for hit in hits if hit.document_id in by_id),
     )
 
 

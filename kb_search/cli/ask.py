@@ -91,6 +91,8 @@ def _document(result: SearchResult, *, explained: bool) -> dict[str, Any]:
     document: dict[str, Any] = plain(result)
     if not explained:
         del document["explanation"]
+    if not result.documents:
+        del document["documents"]
     return document
 
 
@@ -107,6 +109,10 @@ def _show(result: SearchResult, out: Output) -> None:
         out.line(f"degraded: {'; '.join(result.degraded)}", "yellow")
     if result.truncated:
         out.line("the question was too long and was cut", "yellow")
+    if result.documents:
+        out.line("several APIs answer, and the question names none:", "yellow")
+    for document in result.documents:
+        out.line(f"{document.title}  ({document.source}, document {document.id})", indent="   ")
     if not result.hits:
         out.line("no entry found")
     for number, hit in enumerate(result.hits, start=1):
