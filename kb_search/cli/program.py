@@ -12,7 +12,17 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
-from kb_search.cli import ask, content, documents, evaluate, questions, server, synonyms, upkeep
+from kb_search.cli import (
+    ask,
+    content,
+    documents,
+    evaluate,
+    mcp,
+    questions,
+    server,
+    synonyms,
+    upkeep,
+)
 from kb_search.cli.command import (
     DATABASE_FAILED,
     WRONG_INPUT,
@@ -30,6 +40,7 @@ COMMAND_MODULES = (
     ask,
     synonyms,
     questions,
+    mcp,
     evaluate,
     documents,
     server,
