@@ -54,14 +54,20 @@ class Text:
 def _matches(text: str, needle_of: Mapping[str, int]) -> Iterator[Match]:
     """In order, disjoint."""
     for compound in _COMPOUND.finditer(text, 0, _READ_CHARS):
-        whole = _key(compound.group())
-        if whole in needle_of:
-            yield Match(compound.start(), compound.end(), needle_of[whole], whole)
-        elif len(whole) != compound.end() - compound.start():
-            for part in _PART.finditer(text, compound.start(), compound.end()):
-                key = _key(part.group())
-                if key in needle_of:
-                    yield Match(part.start(), part.end(), needle_of[key], key)
+        word = compound.group()
+        whole = _key(word)
+        needle = needle_of.get(whole)
+        if needle is not None:
+            yield Match(compound.start(), compound.end(), needle, whole)
+        elif len(whole) != len(word):
+            yield from _parts(text, compound.start(), compound.end(), needle_of)
+
+
+def _parts(text: str, start: int, end: int, needle_of: Mapping[str, int]) -> Iterator[Match]:
+    for part in _PART.finditer(text, start, end):
+        key = _key(part.group())
+        if key in needle_of:
+            yield Match(part.start(), part.end(), needle_of[key], key)
 
 
 def word_count(text: str) -> int:
