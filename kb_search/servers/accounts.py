@@ -25,6 +25,7 @@ if sys.platform != "win32":
     import pwd
 
 SERVICE_ACCOUNTS = ("postgres", "nobody")
+_MAY_NOT_STEP_DOWN = 2
 _MOUNT_POINT = Path("/run/kb_search/data")
 _CLONE_NEWNS = 0x00020000
 _MS_BIND, _MS_REC, _MS_SLAVE = 4096, 16384, 1 << 19
@@ -177,25 +178,25 @@ if sys.platform != "win32":
         """Whether the account may enter or execute the path: a child asks, with its rights."""
         child = os.fork()
         if child == 0:
-            answer = 1
+            answer = _MAY_NOT_STEP_DOWN
             try:
                 _step_down(account)
                 answer = 0 if os.access(path, os.X_OK) else 1
             finally:
                 os._exit(answer)
-        return os.waitpid(child, 0)[1] == 0
+        answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if answer == _MAY_NOT_STEP_DOWN:
+            raise ServerFault(
+                f"PostgreSQL refuses to run as root, and this root may not run it as the user "
+                f"{account.name}: work as a plain user, or set KB_SEARCH_DSN to a PostgreSQL of "
+                "your own."
+            )
+        return answer == 0
 
     def _step_down(account: Account) -> None:
-        try:
-            groups = os.getgrouplist(account.name, account.gid)
-            os.setgroups(groups or [account.gid])
-            os.setgid(account.gid)
-            os.setuid(account.uid)
-        except OSError as error:
-            raise ServerFault(
-                f"The server cannot run as the user {account.name}: {error.strerror}. Work as a "
-                "plain user, or set KB_SEARCH_DSN to a PostgreSQL of your own."
-            ) from error
+        os.setgroups(os.getgrouplist(account.name, account.gid))
+        os.setgid(account.gid)
+        os.setuid(account.uid)
 
     def _bind(folder: Path, account: Account) -> None:
         """A second, reachable path to the folder, seen by this process and its children."""

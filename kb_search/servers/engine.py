@@ -231,6 +231,8 @@ class Engine:
         if "No space left" in tail or "ENOSPC" in tail:
             tail = "no space is left on the disk. Make room there"
         reason = _last_reason(tail)
+        if "could not look up effective user ID" in tail:
+            reason += "; give this user an entry in /etc/passwd, or set KB_SEARCH_DSN"
         return ServerFault(f"{what} in {self._data_dir}: {reason} (log: {self._shown_log})")
 
     def _read_password(self) -> None:

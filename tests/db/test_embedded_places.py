@@ -202,6 +202,37 @@ def may_mount() -> bool:
 
 
 @as_root
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [("setuid", "this root may not run it as the user"), ("sys_admin", "who cannot enter")],
+)
+def test_a_root_without_roots_rights_is_told_what_it_lacks(tmp_path, lost, message):
+    (tmp_path / "closed").mkdir(mode=0o700)
+    limited = ("setpriv", f"--bounding-set=-{lost}", "--inh-caps=-all")
+    with UserProcess(tmp_path / "closed" / "data", prefix=limited) as user:
+        assert message in user.ask("open")
+
+
+@as_root
+def test_a_user_unknown_to_the_system_is_told_what_is_missing(folder):
+    data_dir = folder / "data"
+    data_dir.mkdir()
+    os.chown(data_dir, 54_321, 54_321)
+    prefix = ("setpriv", "--reuid=54321", "--regid=54321", *PLAIN_USER[3:])
+    with UserProcess(data_dir, prefix=prefix) as user:
+        assert "entry in /etc/passwd" in user.ask("open")
+
+
+@as_root
+async def test_as_root_a_folder_of_an_unknown_user_is_served_as_a_known_one(folder):
+    data_dir = folder / "data"
+    data_dir.mkdir()
+    os.chown(data_dir, 54_321, 54_321)
+    async with await open_embedded_server(data_dir) as server:
+        assert server.user in ("postgres", "nobody")
+
+
+@as_root
 async def test_as_root_a_users_own_folder_is_served_as_that_user(folder):
     data_dir = folder / "data"
     data_dir.mkdir()
