@@ -34,6 +34,7 @@ _NOT_SET_UP = (
 _WRONG = {
     "missing": "falta y es obligatorio",
     "string_type": "debe ser un texto",
+    "string_unicode": "tiene caracteres que no son válidos",
     "string_too_short": "no puede estar vacío",
     "string_too_long": "es demasiado largo: como mucho {max_length} caracteres",
     "int_type": "debe ser un número entero",
