@@ -24,7 +24,7 @@ _LENGTH_NORM = 0.5
 WHOLE_MATCH = 0.6079
 # Candidates are taken by the rarest words first, about this many entries; the common words rank
 # them but bring none of their own.
-_CANDIDATES = 250
+_CANDIDATES = 150
 _LEAST_CANDIDATES = 40
 
 
@@ -94,14 +94,43 @@ async def ranked(
         filters.one_per_document,
         timeout_s=timeout_s,
     )
-    return [
-        Ranked(
-            record,
-            record["total"],
-            {nr - 1: part for nr, part in zip(record["needles"], record["parts"], strict=True)},
-        )
-        for record in records
-    ]
+    return [_ranked(record) for record in records]
+
+
+async def scored(
+    connection: Connection,
+    needles: Sequence[Needle],
+    size: Collection,
+    *,
+    entries: Sequence[int],
+    demands: str | None,
+    timeout_s: float,
+) -> list[Ranked]:
+    """These entries with what the words say for each, 0 where nothing, newest first; without those
+    that do not meet the demands.
+    """
+    if not entries:
+        return []
+    records = await fetch(
+        connection,
+        "scored_entries",
+        entries,
+        [needle.word for needle in needles],
+        [needle.stem_weight for needle in needles],
+        [needle.word_weight for needle in needles],
+        size.average_words,
+        _CONTENT_WEIGHT,
+        _WEAKER_FIELD,
+        _LENGTH_NORM,
+        demands,
+        timeout_s=timeout_s,
+    )
+    return [_ranked(record) for record in records]
+
+
+def _ranked(record: asyncpg.Record) -> Ranked:
+    parts = zip(record["needles"], record["parts"], strict=True)
+    return Ranked(record, record["total"], {nr - 1: part for nr, part in parts})
 
 
 def _bringing(needles: Sequence[Needle], *, everything: bool) -> list[str]:
