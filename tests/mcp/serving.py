@@ -65,9 +65,11 @@ class _Web(uvicorn.Server):
 async def http_client(url: str, *, token: str | None = None) -> AsyncIterator[Client]:
     """The official client over HTTP, with a bearer token or without."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=headers) as http:
-        async with Client(streamable_http_client(url, http_client=http)) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
 
 
 def answer(result: CallToolResult) -> dict[str, Any]:
