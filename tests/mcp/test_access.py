@@ -42,23 +42,27 @@ async def two(dsn, tmp_path):
 
 async def everything(client, ids, document_ids, names):
     """Whatever each tool and resource can be made to say."""
-    said = []
-    for query in (SECRET, "receta", "quién eres", "texto", "zarzaparila", "nada de nada"):
-        for arguments in ({}, *({"collection": name} for name in names), {"limit": 20}):
-            said.append(await client.call_tool("search", {"query": query, **arguments}))
-        for document_id in document_ids:
-            said.append(
-                await client.call_tool("search", {"query": query, "document_id": document_id})
-            )
-    for id_ in ids:
-        said.append(await client.call_tool("get_section", {"id": id_}))
-        said.append(await read(client, f"kb-search://section/{id_}"))
-    for id_ in document_ids:
-        said.append(await client.call_tool("get_document", {"id": id_}))
-        said.append(await read(client, f"kb-search://document/{id_}"))
-    for arguments in ({}, *({"collection": name} for name in names)):
-        said.append(await client.call_tool("list_documents", arguments))
-    said.append(await client.call_tool("corpus_stats"))
+    everywhere = ({}, {"limit": 20}, *({"collection": name} for name in names))
+    within = [{"document_id": id_} for id_ in document_ids]
+    queries = (SECRET, "receta", "quién eres", "texto", "zarzaparila", "nada de nada")
+    calls = [
+        *(
+            ("search", {"query": query, **given})
+            for query in queries
+            for given in (*everywhere, *within)
+        ),
+        *(("get_section", {"id": id_}) for id_ in ids),
+        *(("get_document", {"id": id_}) for id_ in document_ids),
+        *(("list_documents", {"collection": name}) for name in names),
+        ("list_documents", {}),
+        ("corpus_stats", {}),
+    ]
+    addresses = [
+        *(f"kb-search://section/{id_}" for id_ in ids),
+        *(f"kb-search://document/{id_}" for id_ in document_ids),
+    ]
+    said = [await client.call_tool(tool, arguments) for tool, arguments in calls]
+    said += [await read(client, address) for address in addresses]
     return "\n".join(map(str, said))
 
 
@@ -116,7 +120,7 @@ async def test_a_cursor_of_another_client_gives_nothing_of_it(two):
     "sent", [None, "Bearer wrong-wrong-wrong", f"Basic {ANA}", "Bearer x", f"Bearer {ANA}x"]
 )
 async def test_without_a_valid_token_nothing_is_answered(two, sent):
-    kb, names, tokens = two
+    kb, _, tokens = two
     headers = {"Accept": "application/json, text/event-stream"}
     if sent is not None:
         headers["Authorization"] = sent
@@ -132,23 +136,24 @@ async def test_without_a_valid_token_nothing_is_answered(two, sent):
 
 async def test_each_owner_remembers_apart(two):
     kb, _, tokens = two
-    async with http_server(kb, tokens=tokens, memory=True) as url:
-        async with http_client(url, token=ANA) as ana, http_client(url, token=BETO) as beto:
-            kept = answer(
-                await ana.call_tool("remember", {"note": f"La contraseña es {SECRET}siete"})
-            )
-            mine = {"query": f"{SECRET}siete", "collection": "memoria"}
-            assert answer(await ana.call_tool("search", mine))["hits"][0]["id"] == kept["id"]
+    async with (
+        http_server(kb, tokens=tokens, memory=True) as url,
+        http_client(url, token=ANA) as ana,
+        http_client(url, token=BETO) as beto,
+    ):
+        kept = answer(await ana.call_tool("remember", {"note": f"La contraseña es {SECRET}siete"}))
+        mine = {"query": f"{SECRET}siete", "collection": "memoria"}
+        assert answer(await ana.call_tool("search", mine))["hits"][0]["id"] == kept["id"]
 
-            for query in (f"{SECRET}siete", f"{SECRET}sieta", "contraseña"):
-                found = answer(
-                    await beto.call_tool("search", {"query": query, "collection": "memoria"})
-                )
-                assert (found["hits"], found["fixed"], found["corrections"]) == ([], [], {})
-            refusal(await beto.call_tool("get_section", {"id": kept["id"]}))
-            refusal(await beto.call_tool("remember", {"note": "x", "replaces": kept["id"]}))
-            refusal(await beto.call_tool("search", {"query": "x", "collection": "memoria:ana"}))
-            assert answer(await ana.call_tool("get_section", {"id": kept["id"]}))["text"]
+        for query in (f"{SECRET}siete", f"{SECRET}sieta", "contraseña"):
+            found = answer(
+                await beto.call_tool("search", {"query": query, "collection": "memoria"})
+            )
+            assert (found["hits"], found["fixed"], found["corrections"]) == ([], [], {})
+        refusal(await beto.call_tool("get_section", {"id": kept["id"]}))
+        refusal(await beto.call_tool("remember", {"note": "x", "replaces": kept["id"]}))
+        refusal(await beto.call_tool("search", {"query": "x", "collection": "memoria:ana"}))
+        assert answer(await ana.call_tool("get_section", {"id": kept["id"]}))["text"]
 
 
 @pytest.mark.parametrize(
