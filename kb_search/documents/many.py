@@ -22,6 +22,16 @@ from kb_search.errors import DocumentError
 # Address space of one process: the tree of a large office file takes some ten times its XML.
 MEMORY_BYTES = 3 << 30
 TIMEOUT_S = 120.0
+# The package's root imports the driver and the settings, which no reader needs: standing in for
+# it, a process is ready in a third of the time.
+_START = (
+    "import sys, types;"
+    " package = types.ModuleType('kb_search');"
+    " package.__path__ = [sys.argv[1]];"
+    " sys.modules['kb_search'] = package;"
+    " from kb_search.documents.worker import main;"
+    " main(int(sys.argv[2]))"
+)
 
 
 async def read_many(
@@ -118,13 +128,14 @@ class _Process:
 async def _started(memory_bytes: int) -> asyncio.subprocess.Process:
     # A process of our own, not multiprocessing: that would run the caller's main module again.
     # -P keeps the working folder, which may be the one being read, out of the import path.
-    root = str(Path(__file__).parents[2])
-    search_path = dict.fromkeys([*(entry for entry in sys.path if entry), root])
+    package = Path(__file__).parents[1]
+    search_path = dict.fromkeys([*(entry for entry in sys.path if entry), str(package.parent)])
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
-        "-m",
-        "kb_search.documents.worker",
+        "-c",
+        _START,
+        str(package),
         str(memory_bytes),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The process that reads files for `read_many`: `python -m kb_search.documents.worker`.
+"""The process that reads files for `read_many`.
 
 It takes one JSON request a line on standard input (`path`, `max_bytes`, `max_section_chars`) and
 answers each with a length (8 bytes, big-endian) and a JSON object on standard output: `document`
@@ -23,9 +23,10 @@ from kb_search.errors import DocumentError
 _RETIRE_BYTES = 400_000_000
 
 
-def main() -> None:
+def main(memory_bytes: int) -> None:
+    """Answer requests until standard input ends, with at most so much address space (0: any)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told as well, and ends this
-    _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    _limit_memory(memory_bytes)
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # whatever a library prints must not fall between the answers
         for line in sys.stdin.buffer:
@@ -70,7 +71,3 @@ def _peak_bytes() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-if __name__ == "__main__":
-    main()
