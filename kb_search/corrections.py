@@ -37,6 +37,8 @@ _SWAP_COST = 0.75
 _DOUBLE_COST = 0.5
 _SILENT_COST = 0.5
 _GAP_COST = 0.9
+# The collection may hold the plural of what was meant, or the singular.
+_PLURAL_COST = 0.3
 # A slip in the first letter is rarer than one inside.
 _FIRST_LETTER = 0.2
 # A second choice is taken along when it is hardly farther off than the best.
@@ -102,6 +104,15 @@ def _gap(char: str, previous: str) -> float:
     return _SILENT_COST if char in "hu" and previous in ("", "q", "g", "c") else _GAP_COST
 
 
+def _apart(typed: str, word: str) -> float:
+    """The distance, whichever of the two is the plural."""
+    apart = distance(typed, word)
+    if typed.endswith("s") != word.endswith("s") and min(len(typed), len(word)) > 3:
+        bare = distance(typed.removesuffix("s"), word.removesuffix("s"))
+        return min(apart, _PLURAL_COST + bare)
+    return apart
+
+
 def limit(word: str) -> float:
     """The distance up to which a word of this length is taken for a slip."""
     length = len(word)
@@ -124,7 +135,7 @@ def corrections(word: str, similar: Sequence[Similar]) -> list[Correction]:
         (
             Correction(candidate, apart)
             for candidate in similar
-            if (apart := distance(word, candidate.word)) <= reach
+            if (apart := _apart(word, candidate.word)) <= reach
         ),
         key=lambda choice: (choice.distance, -choice.similar.entries, choice.similar.word),
     )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(r'(?P<minus>(?<!\S)[-−])?(?:["“”«»](?P<phrase>[^"“”«»]*)["“”«»]|(?P<word>\S+))')  # noqa: RUF001 - as typed
 _BARE = re.compile(r"[^\W_]")
+# One word for the database's analysis; C++, Node.js and ABC-1234 are looked for as phrases.
+_ONE_WORD = re.compile(r"\W*[^\W_]+[^\w+#]*")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def parse(text: str) -> tuple[str, Operators]:
         if word in ("AND", "OR") and groups and not match["minus"]:
             joint = word
             continue
-        piece = _Piece(phrase if word is None else word, word is None and " " in phrase.strip())
+        text_of = phrase if word is None else word
+        piece = _Piece(text_of, not _ONE_WORD.fullmatch(text_of))
         if not _BARE.search(piece.text):
             continue
         if match["minus"]:

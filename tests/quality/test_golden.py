@@ -18,12 +18,12 @@ GOLDEN = [
 # scope, those not answered confidently. A little below what was measured when they were set.
 FLOORS = {
     "exact": (1.0, 1.0),
-    "accents": (1.0, 1.0),
-    "slip": (0.97, 1.0),
-    "paraphrase": (0.91, 1.0),
-    "alias": (1.0, 1.0),
-    "code": (1.0, 1.0),
-    "mixed": (1.0, 1.0),
+    "accents": (0.96, 1.0),
+    "slip": (0.97, 0.97),
+    "paraphrase": (0.91, 0.98),
+    "alias": (0.96, 1.0),
+    "code": (0.96, 1.0),
+    "mixed": (0.94, 1.0),
     "out_of_scope": (0.9, 0.9),
 }
 
