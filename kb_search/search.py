@@ -31,6 +31,7 @@ _LEAST_SCORE = 0.002
 _SIMILAR_CONFIDENCE = 0.3
 # An API whose best operation has this share of the best one's score answers as well.
 _AS_WELL = 0.5
+_SEVERAL = 2
 _MOST_APIS = 100
 
 
@@ -201,7 +202,7 @@ async def _of_each_api(
     apis = await api_descriptions(
         connection, collection=request.collection, timeout_s=request.settings.timeout_s
     )
-    if len(apis) < _LEAST_ROWS or names_one(request.question.typed, apis):
+    if len(apis) < _SEVERAL or names_one(request.question.typed, apis):
         return found
     of_each = replace(
         request,
@@ -216,7 +217,7 @@ async def _of_each_api(
         for hit in best.hits
         if is_operation(hit) and (hit.score or 0.0) >= _AS_WELL * (best.hits[0].score or 0.0)
     )
-    if len(hits) < _LEAST_ROWS:
+    if len(hits) < _SEVERAL:
         return found
     by_id = {api.id: api for api in apis}
     return replace(
