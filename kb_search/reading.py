@@ -92,7 +92,12 @@ async def read_question(
     needles += _synonym_needles(json.loads(records[0]["synonyms"] or "[]"), terms, size)
     mass = sum(needle.weight for needle in needles if needle.stands_for == "typed")
     least = 0.0 if size.entries <= _SMALL else _NEGLIGIBLE * mass
-    telling = tuple(needle for needle in needles if needle.weight >= least)
+    telling = tuple(
+        needle
+        for needle in needles
+        # a word that is no common one may stand in every entry, and decide by the few titles
+        if needle.weight >= least or (needle.weight > 0 and not terms[needle.term].common)
+    )
     return Reading(question, terms, size, telling, mass)
 
 
