@@ -116,12 +116,10 @@ async def test_only_the_rows_that_are_returned_carry_a_snippet_of_the_right_entr
         assert inner in hit.content
 
 
-PIECES = st.sampled_from(
-    (
-        "envío ENVI\u0301O envi\u00ado envíos el C++ node.js 🙂 ﬁn İ ß ñu - , ¿ ’ <b> &".split(" ")
-        + [" ", ". ", "\n", "\u200b", "1.000,50", "600 123 456", "x" * 90]
-    )
+WORDS = (
+    """envío ENVI\u0301O envi\u00ado envíos el C++ node.js 🙂 ﬁn İ ß ñu - , ¿ ’ <b> & 1.000,50"""
 )
+PIECES = st.sampled_from([*WORDS.split(), " ", ". ", "\n", "\u200b", "600 123 456", "x" * 90])
 
 
 @SHORT
