@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,9 +78,13 @@ async def read_question(
     timeout_s: float,
 ) -> Reading:
     """The question's terms and needles; neither where it has no word."""
+    # one more than is used tells whether there are more
     records = await fetch(
-        connection, "question_terms", collection, question.text, most_words, timeout_s=timeout_s
+        connection, "question_terms", collection, question.text, most_words + 1, timeout_s=timeout_s
     )
+    if len(records) > most_words:
+        records = records[:most_words]
+        question = replace(question, truncated=True)
     if not records:
         return Reading(question, (), Collection(0, 0), (), 0.0)
     terms, size = read_terms(records)

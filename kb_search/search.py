@@ -188,7 +188,7 @@ async def run_search(database: Database, request: SearchRequest) -> SearchResult
         confidence=found.confidence,
         corrections=reading.corrections,
         degraded=(),
-        truncated=request.question.truncated or len(reading.terms) >= settings.max_question_words,
+        truncated=reading.question.truncated,
         took_ms=(time.perf_counter() - started) * 1000,
         explanation=explanation(reading, found.first) if request.explain else (),
         documents=found.apis,
