@@ -1,11 +1,13 @@
 """The text that a chatbot's model reads: what was found, numbered, fenced and in Spanish.
 
 Each entry stands between `⟦entrada [n]` and `fin [n]⟧`. The two brackets are taken out of all
-that comes from the knowledge base, so that no entry can close its fence or open another's.
+that comes from the knowledge base, so that no entry can close its fence or open another's; so are
+characters that nobody sees.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,9 @@ _LABEL_CHARS = 120
 _MOST_APIS = 5
 # The fence's own brackets, those that look the same, and NUL.
 _UNFENCED = str.maketrans({"⟦": "[", "⟧": "]", "〚": "[", "〛": "]", "\0": None})
+# What a person who reads the text would not see, but a model would: tag characters, which spell
+# ASCII, and what turns the direction of a text.
+_UNSEEN = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 # Least room worth filling with a part of a text.
 _WORTHWHILE_CHARS = 80
 
@@ -90,8 +95,8 @@ class _Block:
         if hit.source:
             labels.append(("Fuente", hit.source))
         lines = [f"{name}: {_one_line(value, label_chars)}" for name, value in labels if value]
-        content = hit.content.translate(_UNFENCED).strip()
-        passage = hit.snippet.translate(_UNFENCED).strip() or _cut(content, 300)
+        content = _unfenced(hit.content).strip()
+        passage = _unfenced(hit.snippet).strip() or _cut(content, 300)
         return cls(number, hit.layer == "fallback", "\n".join(lines), passage, content, passage)
 
     def __str__(self) -> str:
@@ -140,7 +145,16 @@ def _render(head: list[str], blocks: list[_Block], total: int) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    return _cut(" ".join(text.translate(_UNFENCED).split()), limit)
+    return _cut(" ".join(_unfenced(text).split()), limit)
+
+
+def seen(text: str) -> str:
+    """The text without what only a model would read."""
+    return _UNSEEN.sub("", text)
+
+
+def _unfenced(text: str) -> str:
+    return seen(text).translate(_UNFENCED)
 
 
 def _cut(text: str, limit: int) -> str:

@@ -78,7 +78,7 @@ class Toolbox:
         return [
             Found(
                 name=hit.title,
-                description=str(hit.metadata[_DEFINITION].get("description") or ""),
+                description=str(_inner(hit.metadata[_DEFINITION]).get("description") or ""),
                 score=hit.score or 0.0,
                 matched_on=hit.matched_on,
                 definition=hit.metadata[_DEFINITION],
@@ -126,7 +126,7 @@ def _openapi_parameters(item: Mapping[str, Any], operation: Mapping[str, Any]) -
 
 def _entry(definition: Any) -> Entry:
     given = _plain(definition)
-    inner = given["function"] if isinstance(given.get("function"), Mapping) else given
+    inner = _inner(given)
     name = inner.get("name")
     if not isinstance(name, str) or not name.strip():
         raise QueryError(f"a definition needs a name: {json.dumps(given, default=str)[:200]}")
@@ -139,6 +139,12 @@ def _entry(definition: Any) -> Entry:
         aliases=tuple(dict.fromkeys(other for other in (words, title) if other and other != name)),
         metadata={_DEFINITION: given},
     )
+
+
+def _inner(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The definition proper, which OpenAI's form wraps."""
+    function = given.get("function")
+    return function if isinstance(function, Mapping) else given
 
 
 def _plain(definition: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from kb_search.errors import QueryError
+from kb_search.grounding import seen
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer", bound=BaseModel)
@@ -28,7 +29,7 @@ def length(answer: BaseModel) -> int:
 
 def label(text: str, most: int) -> str:
     """A text as one line of at most `most` characters."""
-    line = " ".join(text[: 4 * most].translate(_CONTROLS).split())
+    line = " ".join(seen(text[: 4 * most]).translate(_CONTROLS).split())
     if len(line) <= most and len(text) <= 4 * most:
         return line
     return line[: most - len(_CUT)].rstrip() + _CUT

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kb_search.errors import NotFound, QueryError
+from kb_search.grounding import seen
 from kb_search.mcp.access import MEMORY, Access
 from kb_search.mcp.answers import (
     CollectionLine,
@@ -122,8 +123,9 @@ class Reader:
     ) -> SectionAnswer:
         """A section's text from where the cursor says, as much as fits."""
         entry = await self.entry(access, section_id)
+        content = seen(entry.content)
         call = ("get_section", section_id)
-        start = min(offset_of(given_cursor, *call), len(entry.content))
+        start = min(offset_of(given_cursor, *call), len(content))
         empty = SectionAnswer(
             id=entry.id,
             cite=citation(entry),
@@ -136,13 +138,13 @@ class Reader:
             tags=labels(entry.tags, most=10, chars=60),
             text="",
             start=start,
-            chars=len(entry.content),
-            omitted=len(entry.content),
-            next_cursor=cursor(len(entry.content), *call),
+            chars=len(content),
+            omitted=len(content),
+            next_cursor=cursor(len(content), *call),
             **await self._neighbours(entry),
         )
-        text = slice_that_fits(entry.content, start=start, room=self.max_chars - length(empty))
-        left = len(entry.content) - start - len(text)
+        text = slice_that_fits(content, start=start, room=self.max_chars - length(empty))
+        left = len(content) - start - len(text)
         return empty.model_copy(
             update={
                 "text": text,
@@ -184,11 +186,12 @@ class Reader:
         """A section as plain text: how to cite it, then its text, as much as fits."""
         entry = await self.entry(access, section_id)
         head = f"{citation(entry)}\n{_DATA}\n\n"
-        left = _LEFT.format(id=entry.id, omitted=len(entry.content))
+        content = seen(entry.content)
+        left = _LEFT.format(id=entry.id, omitted=len(content))
         text = slice_that_fits(
-            entry.content, start=0, room=self.max_chars - len(head) - len(left) - _ESCAPES
+            content, start=0, room=self.max_chars - len(head) - len(left) - _ESCAPES
         )
-        omitted = len(entry.content) - len(text)
+        omitted = len(content) - len(text)
         return head + text + (_LEFT.format(id=entry.id, omitted=omitted) if omitted else "")
 
     async def corpus_stats(self, access: Access) -> StatsAnswer:
@@ -227,7 +230,7 @@ class Reader:
             heading_path=labels(hit.heading_path, most=6, chars=80),
             document_id=hit.document_id,
             source=None if hit.source is None else label(hit.source, 200),
-            snippet=slice_that_fits(hit.snippet, start=0, room=self.max_chars // 5),
+            snippet=slice_that_fits(seen(hit.snippet), start=0, room=self.max_chars // 5),
             chars=len(hit.content),
             score=None if hit.score is None else round(hit.score, 3),
             matched_on=label(hit.matched_on, 160),
