@@ -88,11 +88,21 @@ def processes_of(data_dir: Path) -> list[int]:
 
 
 def postmasters_of(data_dir: Path) -> list[int]:
-    return [pid for pid in processes_of(data_dir) if _program_of(pid) == "postgres"]
+    """The servers; a child of theirs looks the same until it has given itself a title."""
+    found = [pid for pid in processes_of(data_dir) if _program_of(pid) == "postgres"]
+    return [pid for pid in found if _parent_of(pid) not in found]
 
 
 def supervisors_of(data_dir: Path) -> list[int]:
     return [pid for pid in processes_of(data_dir) if _program_of(pid) != "postgres"]
+
+
+def _parent_of(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(status.partition("PPid:")[2].split()[0])
 
 
 def _program_of(pid: int) -> str:
@@ -174,5 +184,7 @@ def reachable_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        kill_all(processes_of(folder))
+        left = processes_of(folder)
+        kill_all(left)
+        wait_for_end_of(left)
         shutil.rmtree(folder, ignore_errors=True)
