@@ -68,6 +68,7 @@ def test_the_wheel_holds_everything_the_package_reads(wheel):
     assert in_the_tree <= names
     assert {f"kb_search/seed/{path.name}" for path in (ROOT / "seed").iterdir()} <= names
     assert "kb_search/schema.sql" in names
+    assert "kb_search/skill.md" in names
 
 
 def test_the_installed_wheel_finds_its_schema_seeds_and_word_lists(installed, tmp_path):
