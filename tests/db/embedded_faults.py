@@ -18,7 +18,7 @@ from typing import Self
 from kb_search.servers.binaries import find_binaries
 
 USER = Path(__file__).with_name("embedded_user.py")
-PATIENCE_S = 20
+PATIENCE_S = 60  # for a machine with much else to do
 
 
 class UserProcess:

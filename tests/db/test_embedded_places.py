@@ -115,6 +115,7 @@ def test_the_locale_of_the_process_changes_nothing(folder, locale):
     env = {"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONIOENCODING": "utf-8"}
     with UserProcess(folder / "dátos", env=env) as user:
         assert user.ask("open") == "cañón"
+        assert user.ask("close") == "done"
     assert (folder / "dátos" / "server" / "18").is_dir()
 
 
