@@ -648,9 +648,11 @@ BEGIN
         ) AS halves
         WHERE l.slip AND length(l.word) BETWEEN 6 AND 40
             AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = halves.head AND c.entries > 0)
+                WHERE c.collection = $1::text AND c.word = halves.head AND c.entries > 0
+                    OFFSET 0) -- looked up, never joined: stale statistics would pair all with all
             AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = halves.tail AND c.entries > 0)
+                WHERE c.collection = $1::text AND c.word = halves.tail AND c.entries > 0
+                    OFFSET 0)
         ORDER BY l.nr, least(length(halves.head), length(halves.tail)) DESC
     ), joined AS (
         SELECT t.nr, t.word || t.next_word AS word
@@ -658,7 +660,8 @@ BEGIN
         WHERE t.next_word IS NOT NULL
             AND (t.nr IN (SELECT l.nr FROM lacking AS l) OR t.nr + 1 IN (SELECT l.nr FROM lacking AS l))
             AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = t.word || t.next_word AND c.entries > 0)
+                WHERE c.collection = $1::text AND c.word = t.word || t.next_word AND c.entries > 0
+                    OFFSET 0)
     ), synonym AS (
         SELECT jsonb_agg(jsonb_build_object('phrase', p.phrase, 'word', w.word, 'stem', w.stem,
             'entries', (SELECT coalesce(sum(c.entries), 0) FROM kb_search.stem_count AS c
