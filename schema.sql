@@ -601,7 +601,7 @@ RETURNS TABLE (
     synonyms jsonb, total_entries bigint, total_words bigint
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -639,7 +639,7 @@ BEGIN
         FROM lacking AS l CROSS JOIN LATERAL kb_search.similar_words($1::text, l.word, 12) AS w
         WHERE l.slip
         GROUP BY l.nr
-    ), taken_apart AS (
+    ), taken_apart AS ( -- sums, which are looked up; EXISTS would be joined, all with all on stale statistics
         SELECT DISTINCT ON (l.nr) l.nr, ARRAY[halves.head, halves.tail] AS words
         FROM lacking AS l
         CROSS JOIN LATERAL (
@@ -647,21 +647,18 @@ BEGIN
             FROM generate_series(2, length(l.word) - 2) AS c (cut)
         ) AS halves
         WHERE l.slip AND length(l.word) BETWEEN 6 AND 40
-            AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = halves.head AND c.entries > 0
-                    OFFSET 0) -- looked up, never joined: stale statistics would pair all with all
-            AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = halves.tail AND c.entries > 0
-                    OFFSET 0)
+            AND (SELECT sum(c.entries) FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = halves.head) > 0
+            AND (SELECT sum(c.entries) FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = halves.tail) > 0
         ORDER BY l.nr, least(length(halves.head), length(halves.tail)) DESC
     ), joined AS (
         SELECT t.nr, t.word || t.next_word AS word
         FROM term AS t
         WHERE t.next_word IS NOT NULL
             AND (t.nr IN (SELECT l.nr FROM lacking AS l) OR t.nr + 1 IN (SELECT l.nr FROM lacking AS l))
-            AND EXISTS (SELECT FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = t.word || t.next_word AND c.entries > 0
-                    OFFSET 0)
+            AND (SELECT sum(c.entries) FROM kb_search.word_count AS c
+                WHERE c.collection = $1::text AND c.word = t.word || t.next_word) > 0
     ), synonym AS (
         SELECT jsonb_agg(jsonb_build_object('phrase', p.phrase, 'word', w.word, 'stem', w.stem,
             'entries', (SELECT coalesce(sum(c.entries), 0) FROM kb_search.stem_count AS c
@@ -720,7 +717,7 @@ RETURNS TABLE (
     total double precision, needles integer[], parts double precision[]
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
