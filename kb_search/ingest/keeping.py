@@ -35,10 +35,11 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Kept:
-    """What became of a file; `id` is its document's."""
+    """What became of a file; `id` is its document's, `tagged` whether no model need be asked."""
 
     outcome: Outcome
     id: int
+    tagged: bool
 
 
 async def keep_document(
@@ -68,7 +69,7 @@ async def _keep(
         document.sha256,
         reading,
     ):
-        return Kept("skipped", old["id"])  # another run was faster
+        return Kept("skipped", old["id"], old["tagged"])  # another run was faster
     name = await _free_source(
         connection, found, collection, source, None if old is None else old["id"]
     )
@@ -89,7 +90,7 @@ async def _keep(
         await fetch(connection, "replace_document", document_id, payload)
     wanted = section_rows(document, source=name, tagging=tagging)
     await _write_sections(connection, collection, document_id, wanted)
-    return Kept("added" if old is None else "replaced", document_id)
+    return Kept("added" if old is None else "replaced", document_id, row["tagged"])
 
 
 def _same_document(

@@ -147,7 +147,7 @@ class _Run:
                     else:
                         self._counts[kept.outcome] += 1
                         self._ids.add(kept.id)
-                        if self.tagging is not None and kept.outcome != "skipped":
+                        if self.tagging and kept.outcome != "skipped" and not kept.tagged:
                             await self.tagging.tag(kept.id, document.title, document.sha256)
                 done += 1
                 self._on_progress(done, planned.files)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kb_search import KnowledgeBase, QueryError
+from kb_search.documents import read_many
 from kb_search.ingest import run as ingest_run
 from kb_search.ingest.keeping import keep_document
 from tests.documents.making import manual_outline, write_docx
@@ -69,11 +70,10 @@ async def test_a_section_is_an_entry_with_its_headings_and_its_place(kb, folder)
 async def test_what_has_not_changed_is_not_even_read(kb, folder, monkeypatch):
     await kb.ingest(folder)
     asked: list[object] = []
-    read = ingest_run.read_many
 
     def recording(paths, **options):
         asked.extend(paths)
-        return read(paths, **options)
+        return read_many(paths, **options)
 
     monkeypatch.setattr(ingest_run, "read_many", recording)
     assert counts(await kb.ingest(folder)) == (0, 0, 2, 0)

@@ -61,10 +61,10 @@ def every_kind(tmp_path_factory):
     document.save(str(folder / "reglamento.docx"))
     write_pdf(folder / "manual.pdf", [(1, "Caldera"), (2, "Purgado del circuito")], bookmarks=True)
     book = openpyxl.Workbook()
-    book.active.title = "Dudas"
-    book.active.append(["Pregunta", "Respuesta"])
-    book.active.append(["¿Hacéis factura con recargo?", "Sí, indicando el régimen."])
-    book.active.append(["¿Abrís los domingos?", "Solo en diciembre."])
+    sheet = book.create_sheet("Dudas", 0)
+    sheet.append(["Pregunta", "Respuesta"])
+    sheet.append(["¿Hacéis factura con recargo?", "Sí, indicando el régimen."])
+    sheet.append(["¿Abrís los domingos?", "Solo en diciembre."])
     book.save(folder / "faq.xlsx")
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[1])
@@ -324,7 +324,7 @@ async def test_one_hit_a_document_is_its_best_section(kb, tmp_path):
     documents = [hit.document_id for hit in one.hits if hit.document_id]
     assert len(documents) == len(set(documents)) == 3
     assert len([hit for hit in one.hits if hit.document_id is None]) == 2
-    best = {}
+    best: dict[int, int] = {}
     for hit in every.hits:
         best.setdefault(hit.document_id or -hit.id, hit.id)
     assert {hit.id for hit in one.hits} == set(best.values())
