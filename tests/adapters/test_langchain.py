@@ -12,7 +12,7 @@ async def test_a_retriever_gives_the_entries_that_answer_best_first(portfolio):
     assert first.metadata["title"] == "Confidencialidad"
     assert first.metadata["section"] == "faq"
     assert first.metadata["confident"] is True
-    stored = await portfolio.get(int(first.id))
+    stored = await portfolio.get(int(first.id or 0))
     assert first.page_content == stored.content
 
 

@@ -1,6 +1,7 @@
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.tools import ToolDefinition
 
 from kb_search.adapters.pydantic_ai import knowledge_toolset
 from kb_search.tools import NAME, parameters
@@ -13,14 +14,14 @@ def asking(arguments, seen):
         seen.extend(info.function_tools)
         for part in messages[-1].parts:
             if isinstance(part, ToolReturnPart):
-                return ModelResponse(parts=[TextPart(part.content)])
+                return ModelResponse(parts=[TextPart(str(part.content))])
         return ModelResponse(parts=[ToolCallPart(info.function_tools[0].name, arguments)])
 
     return FunctionModel(answer)
 
 
 async def test_an_agent_gets_grounding_text_from_the_toolset(portfolio):
-    seen = []
+    seen: list[ToolDefinition] = []
     agent = Agent(
         asking({"consulta": "¿qué garantía das?"}, seen),
         toolsets=[knowledge_toolset(portfolio, limit=1, max_chars=1500)],

@@ -1,6 +1,8 @@
+from typing import cast
+
 import pytest
 
-from kb_search import NotFound, QueryError
+from kb_search import KnowledgeBase, NotFound, QueryError
 from kb_search.memory import Memory, collection_of
 
 
@@ -39,7 +41,6 @@ async def test_an_archived_note_is_kept_and_not_found(kb, owners):
 
 
 async def test_an_archived_note_is_no_fixed_row_either(kb, owners, dsn):
-    from kb_search import KnowledgeBase
     from kb_search.settings import load_settings
 
     ana, _ = owners
@@ -86,7 +87,7 @@ async def test_a_note_is_neither_blank_nor_endless(owners, note):
 @pytest.mark.parametrize("owner", ["", " ", "x" * 201])
 def test_an_owner_has_a_name(owner):
     with pytest.raises(QueryError, match="owner"):
-        Memory(None, owner=owner)
+        Memory(cast("KnowledgeBase", None), owner=owner)
 
 
 def test_owners_with_long_names_share_no_collection():

@@ -178,6 +178,7 @@ async def test_a_log_that_cannot_be_written_fails_no_search(schema_database, cap
         for _ in range(3):
             assert (await kb.search("cuánto cuesta el envío")).hits
             await kb.flush_questions()
+        assert kb._question_log
         assert kb._question_log.dropped == 3
     assert len([record for record in caplog.records if "logged" in record.getMessage()]) == 1
 
@@ -187,6 +188,7 @@ async def test_what_does_not_fit_the_queue_is_dropped_and_no_search_waits(loggin
     result = await kb.search("primera")
     await kb.flush_questions()
     log = kb._question_log
+    assert log
     for _ in range(20):  # nothing is written between two of these: no await
         log.note(result, collection="default")
     assert log.dropped == 15

@@ -83,7 +83,7 @@ async def test_filling_again_leaves_exactly_what_is_given(toolbox):
     await toolbox.fill(as_mcp(*tool) for tool in TOOLS)
     report = await toolbox.fill(as_mcp(*tool) for tool in TOOLS)
     assert (report.added, report.updated, report.unchanged) == (0, 0, len(TOOLS))
-    changed = ("enviar_factura", "Manda una factura por burofax.", [])
+    changed = ("enviar_factura", "Manda una factura por burofax.", ["cliente"])
     report = await toolbox.fill([as_mcp(*changed), as_mcp(*TOOLS[1])])
     assert (report.added, report.updated, report.unchanged) == (0, 1, 1)
     assert await toolbox.pick("vuelos baratos") == []

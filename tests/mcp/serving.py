@@ -12,7 +12,7 @@ import httpx2
 import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, TextResourceContents
 
 from kb_search import KnowledgeBase
 from kb_search.mcp.http import PATH, build_app
@@ -88,6 +88,13 @@ def refusal(result: CallToolResult) -> str:
     assert "Traceback" not in told
     assert "postgresql://" not in told
     return told
+
+
+async def read(client: Client, uri: str) -> str:
+    """The text of a resource."""
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
 
 
 def text(result: CallToolResult) -> str:

@@ -62,11 +62,11 @@ async def everything(client, ids, document_ids, names):
         *(f"kb-search://document/{id_}" for id_ in document_ids),
     ]
     said = [await client.call_tool(tool, arguments) for tool, arguments in calls]
-    said += [await read(client, address) for address in addresses]
+    said += [await read_or_error(client, address) for address in addresses]
     return "\n".join(map(str, said))
 
 
-async def read(client, uri):
+async def read_or_error(client, uri):
     try:
         return await client.read_resource(uri)
     except Exception as error:  # noqa: BLE001 - its text is what is looked at
@@ -187,7 +187,9 @@ def test_tokens_come_from_the_environment_as_json(clean_environment, monkeypatch
         "KB_SEARCH_MCP_TOKENS", f'[{{"token": "{ANA}", "name": "ana", "collections": ["c"]}}]'
     )
     settings = mcp_settings()
-    assert settings.token_named(ANA).name == "ana"
+    found = settings.token_named(ANA)
+    assert found
+    assert found.name == "ana"
     assert settings.token_named(BETO) is None
     assert ANA not in repr(settings)
     monkeypatch.setenv("KB_SEARCH_MCP_TOKENS", "[{")

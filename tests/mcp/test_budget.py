@@ -1,12 +1,13 @@
 """No answer is longer than it may be, whatever is in the collection."""
 
 import json
+from typing import Any
 
 import pytest
 
 from kb_search import Entry, KnowledgeBase
 from kb_search.mcp.budget import label, slice_that_fits
-from tests.mcp.serving import answer, client_of
+from tests.mcp.serving import answer, client_of, read, text
 
 BUDGET = 8_000
 HUGE = 5_000_000
@@ -46,10 +47,9 @@ async def crowded(dsn):
         await kb.remove(collection=name)
 
 
-def within(result) -> dict:
+def within(result) -> dict[str, Any]:
     found = answer(result)
-    (block,) = result.content
-    assert len(block.text) <= BUDGET
+    assert len(text(result)) <= BUDGET
     assert (
         len(json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":")))
         <= BUDGET
@@ -80,7 +80,7 @@ async def test_five_megabytes_are_read_in_parts_that_join_up(crowded):
         while True:
             result = await client.call_tool("get_section", arguments)
             part = answer(result)
-            assert len(result.content[0].text) <= 200_000
+            assert len(text(result)) <= 200_000
             assert part["start"] == at
             assert largest.content.startswith(part["text"], at)
             at += len(part["text"])
@@ -102,9 +102,9 @@ async def test_a_section_full_of_what_json_escapes_keeps_to_its_budget(crowded):
 async def test_resources_keep_to_the_budget_and_say_what_is_missing(crowded):
     (largest,) = await crowded.entries(section="largo")
     async with client_of(crowded, max_chars=BUDGET) as client:
-        (content,) = (await client.read_resource(f"kb-search://section/{largest.id}")).contents
-    assert len(content.text) <= BUDGET
-    assert f"get_section, id {largest.id}" in content.text
+        content = await read(client, f"kb-search://section/{largest.id}")
+    assert len(content) <= BUDGET
+    assert f"get_section, id {largest.id}" in content
 
 
 async def test_stats_of_many_sections_keep_to_the_budget(crowded):
@@ -116,8 +116,8 @@ async def test_stats_of_many_sections_keep_to_the_budget(crowded):
 
 
 async def test_a_document_of_thousands_of_headings_is_listed_in_parts(kb, tmp_path):
-    text = "".join(f"## Apartado {n} {'muy ' * 30}largo\n\nTexto {n}.\n\n" for n in range(1500))
-    (tmp_path / "grande.md").write_text(f"# Grande\n\nInicio.\n\n{text}")
+    body = "".join(f"## Apartado {n} {'muy ' * 30}largo\n\nTexto {n}.\n\n" for n in range(1500))
+    (tmp_path / "grande.md").write_text(f"# Grande\n\nInicio.\n\n{body}")
     await kb.ingest(tmp_path)
     (document,) = await kb.list_documents()
     titles = []
@@ -130,22 +130,22 @@ async def test_a_document_of_thousands_of_headings_is_listed_in_parts(kb, tmp_pa
             if part["next_cursor"] is None:
                 break
             arguments["cursor"] = part["next_cursor"]
-        (content,) = (await client.read_resource(f"kb-search://document/{document.id}")).contents
+        content = await read(client, f"kb-search://document/{document.id}")
     assert [title for title in titles if title != "Grande"] == [
         f"Apartado {n}" for n in range(1500)
     ]
-    assert len(json.dumps(content.text, ensure_ascii=False)) <= BUDGET
-    assert "pídelos con get_document" in content.text
+    assert len(json.dumps(content, ensure_ascii=False)) <= BUDGET
+    assert "pídelos con get_document" in content
 
 
 @pytest.mark.parametrize("room", [0, 1, 2, 5, 17, 100])
 def test_parts_of_a_text_take_their_room_at_most_and_always_get_further(room):
-    text = 'uno "dos"\n\x01tres\\cuatro 🙂 cinco ' * 4
+    whole = 'uno "dos"\n\x01tres\\cuatro 🙂 cinco ' * 4
     at = 0
-    while at < len(text):
-        part = slice_that_fits(text, start=at, room=room)
+    while at < len(whole):
+        part = slice_that_fits(whole, start=at, room=room)
         assert part
-        assert text.startswith(part, at)
+        assert whole.startswith(part, at)
         if len(part) > 1:
             assert len(json.dumps(part, ensure_ascii=False)) - 2 <= room
         at += len(part)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
+from mcp.types import TextContent
 
 from kb_search import Entry
 from kb_search.bundled import agent_rules
-from tests.mcp.serving import answer, client_of, refusal, served
+from tests.mcp.serving import answer, client_of, read, refusal, served
 
 MANUAL = """# Manual de la caldera
 
@@ -50,9 +51,11 @@ async def test_every_tool_reads_only_and_says_in_spanish_what_it_takes_and_gives
         "corpus_stats",
     ]
     for tool in tools.values():
+        assert tool.annotations
         assert tool.annotations.read_only_hint is True
         assert tool.annotations.open_world_hint is False
         assert tool.title
+        assert tool.description
         assert 20 < len(tool.description) < 200
         Draft202012Validator.check_schema(tool.input_schema)
         assert tool.output_schema is not None
@@ -122,13 +125,13 @@ async def test_a_section_is_read_whole(portfolio):
         found = answer(await client.call_tool("search", {"query": "garantía del trabajo"}))
         id_ = found["hits"][0]["id"]
         section = answer(await client.call_tool("get_section", {"id": id_}))
-        resource = await client.read_resource(f"kb-search://section/{id_}")
+        resource = await read(client, f"kb-search://section/{id_}")
     stored = await portfolio.get(id_)
     assert section["text"] == stored.content
     assert section["omitted"] == 0
     assert section["next_cursor"] is None
-    assert section["cite"] in resource.contents[0].text
-    assert stored.content in resource.contents[0].text
+    assert section["cite"] in resource
+    assert stored.content in resource
 
 
 async def test_a_document_is_found_listed_and_opened(manual):
@@ -153,8 +156,8 @@ async def test_a_document_is_found_listed_and_opened(manual):
         assert section["following"]["id"] == outline["Apagado"]
         assert "botón verde" in section["text"]
 
-        resource = await client.read_resource(f"kb-search://document/{document_id}")
-        assert f"Encendido: kb-search://section/{hit['id']}" in resource.contents[0].text
+        resource = await read(client, f"kb-search://document/{document_id}")
+        assert f"Encendido: kb-search://section/{hit['id']}" in resource
 
 
 async def test_a_search_stays_inside_one_document(manual, tmp_path):
@@ -196,7 +199,8 @@ async def test_the_prompt_is_the_text_of_the_rules(portfolio):
     async with client_of(portfolio) as client:
         (prompt,) = (await client.list_prompts()).prompts
         given = await client.get_prompt(prompt.name)
-    assert given.messages[0].content.text == agent_rules()
+    (message,) = given.messages
+    assert message.content == TextContent(type="text", text=agent_rules())
     rules = Path(__file__).parent.parent.parent / "docs" / "skill.md"
     assert agent_rules() in rules.read_text(encoding="utf-8")
 

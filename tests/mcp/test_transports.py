@@ -72,6 +72,9 @@ def test_a_server_that_is_asked_to_end_ends_with_its_client_still_there(dsn, sen
         stderr=subprocess.PIPE,
         env={**os.environ, "KB_SEARCH_DSN": dsn},
     )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
     try:
         if options:
             while b"running on" not in process.stderr.readline():
