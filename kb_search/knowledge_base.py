@@ -31,6 +31,7 @@ from kb_search.models import (
 from kb_search.questions import QuestionLog
 from kb_search.search import SearchRequest, run_search
 from kb_search.seeds.load import SeedReport, load_seeds
+from kb_search.semantic import EmbedReport, Meaning
 from kb_search.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class KnowledgeBase:
         self._database: Database | None = None
         self._server: EmbeddedServer | None = None
         self._question_log: QuestionLog | None = None
+        self._meaning: Meaning | None = None
 
     @classmethod
     def open(
@@ -93,6 +95,7 @@ class KnowledgeBase:
         dsn = self.settings.dsn
         if dsn is not None:
             self._database = await Database.connect(dsn.get_secret_value(), self.settings)
+            self._start_worker()
             return self
         from kb_search.servers import open_embedded_server
 
@@ -101,6 +104,7 @@ class KnowledgeBase:
             self._database = await Database.connect(self._server.dsn, self.settings)
             async with self._database.connection() as connection:
                 await schema.ensure_schema(connection)
+            self._start_worker()
         except BaseException:
             await self.close()
             raise
@@ -114,6 +118,9 @@ class KnowledgeBase:
         log, self._question_log = self._question_log, None
         if log is not None:
             await log.close()
+        meaning, self._meaning = self._meaning, None
+        if meaning is not None:
+            await meaning.close()
         database, self._database = self._database, None
         server, self._server = self._server, None
         try:
@@ -133,6 +140,21 @@ class KnowledgeBase:
         if self._database is None:
             raise NotOpen
         return self._database
+
+    @property
+    def meaning(self) -> Meaning:
+        """The semantic part; it loads no model before it needs one.
+
+        Raises:
+            NotOpen: before entering and after closing.
+        """
+        if self._meaning is None:
+            self._meaning = Meaning(self.database, self.settings)
+        return self._meaning
+
+    def _start_worker(self) -> None:
+        if self.settings.embed_worker:
+            self.meaning.start_worker()
 
     @property
     def pool(self) -> asyncpg.Pool[asyncpg.Record]:
@@ -179,7 +201,7 @@ class KnowledgeBase:
             documents=documents,
             one_per_document=one_per_document,
         )
-        result = await run_search(self.database, request)
+        result = await run_search(self.database, request, self.meaning)
         if self.settings.question_log != "none":
             if self._question_log is None:
                 self._question_log = QuestionLog(self.database, self.settings)
@@ -398,6 +420,23 @@ class KnowledgeBase:
         return await library.corpus_stats(
             self.database, collection=self._collection(collection)
         )
+
+    async def embed(
+        self,
+        *,
+        collection: str | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> EmbedReport:
+        """Makes the vectors that are missing or stale, of one collection or (None) of all, and has
+        those of later entries queued. Does each once, whoever else does so meanwhile.
+
+        Raises:
+            ConfigError: no embedder is set up.
+            EmbedderFailed: it gives no vectors.
+        """
+        if collection is not None:
+            self._collection(collection)
+        return await self.meaning.embed(collection=collection, on_progress=on_progress)
 
     async def add_synonym(
         self, phrase: str, synonym: str, *, one_way: bool = False, collection: str | None = None

@@ -17,10 +17,16 @@ from kb_search.layers import fallback, fts, typo
 from kb_search.layers.descriptions import api_descriptions, is_operation, names_one
 from kb_search.models import DocumentInfo, Hit, Mode, SearchResult, Syntax
 from kb_search.reading import Reading, read_question
+from kb_search.semantic.answer import answer_with_meaning
+from kb_search.semantic.arm import CANDIDATES, ended
 from kb_search.words import Question, clean, or_query, storable
 
 if TYPE_CHECKING:
+    import asyncio
+
     from kb_search.database import Connection
+    from kb_search.semantic.arm import Near
+    from kb_search.semantic.meaning import Meaning
     from kb_search.settings import Settings
 
 # The next hits tell how clear the first is, so that at least four are always ranked.
@@ -79,8 +85,6 @@ class SearchRequest:
             raise QueryError(f"mode must be one of {', '.join(get_args(Mode))}")
         if syntax not in get_args(Syntax):
             raise QueryError(f"syntax must be one of {', '.join(get_args(Syntax))}")
-        if mode in ("semantic", "hybrid"):
-            raise QueryError(f"mode {mode!r} needs the semantic part, which is not installed")
         question = clean(text, max_chars=settings.max_question_chars)
         filters = replace(
             _filters(section, tags, metadata),
@@ -158,41 +162,104 @@ class _Found:
     hits: tuple[Hit, ...] = ()
     confidence: float = 0.0
     first: fts.Ranked | None = None
+    ranked: tuple[fts.Ranked, ...] = ()
     apis: tuple[DocumentInfo, ...] = ()
 
 
-async def run_search(database: Database, request: SearchRequest) -> SearchResult:
-    """The answer to a request: two statements, a third for the fixed rows."""
+async def run_search(
+    database: Database, request: SearchRequest, meaning: Meaning | None = None
+) -> SearchResult:
+    """The answer to a request: two statements, a third for the fixed rows.
+
+    With `meaning` a vector arm runs beside them, on its own connection, where vectors are there.
+    """
     started = time.perf_counter()
-    settings = request.settings
-    async with database.connection() as connection:
-        reading = await read_question(
-            connection,
-            request.question,
-            collection=request.collection,
-            most_words=settings.max_question_words,
-            timeout_s=settings.timeout_s,
-        )
-        found = await _by_words(connection, request, reading)
-        if found.hits and request.filters.documents is None and is_operation(found.hits[0]):
-            found = await _of_each_api(connection, request, reading, found)
-        confident = bool(found.hits) and found.confidence >= settings.min_confidence
-        hits = found.hits
-        if not confident:
-            hits += await _fixed(connection, request, hits)
+    filters = request.filters
+    arm = None if meaning is None else meaning.ask(
+        request.question.text,
+        mode=request.mode,
+        collection=request.collection,
+        filters=(filters.section, filters.tags, filters.metadata, filters.documents),
+    )
+    degraded: tuple[str, ...] = ()
+    try:
+        async with database.connection() as connection:
+            reading, found = await _lexical(connection, request, arm is not None)
+            if arm is None:
+                hits = await _completed(connection, request, found)
+        if arm is not None:
+            found, degraded = await _with_meaning(database, request, arm, reading, found)
+            async with database.connection() as connection:
+                hits = await _completed(connection, request, found)
+    finally:
+        if arm is not None:
+            await ended(arm)
     return SearchResult(
         query=request.query,
         layer=hits[0].layer if hits else "fallback",
         hits=hits,
-        confident=confident,
+        confident=_confident(request, found),
         confidence=found.confidence,
         corrections=reading.corrections,
-        degraded=(),
-        truncated=reading.question.truncated,
+        degraded=degraded,
+        truncated=request.question.truncated
+        or len(reading.terms) >= request.settings.max_question_words,
         took_ms=(time.perf_counter() - started) * 1000,
         explanation=explanation(reading, found.first) if request.explain else (),
         documents=found.apis,
     )
+
+
+async def _lexical(
+    connection: Connection, request: SearchRequest, beside_meaning: bool
+) -> tuple[Reading, _Found]:
+    reading = await read_question(
+        connection,
+        request.question,
+        collection=request.collection,
+        most_words=request.settings.max_question_words,
+        timeout_s=request.settings.timeout_s,
+    )
+    found = await _by_words(connection, request, reading, CANDIDATES if beside_meaning else 0)
+    if found.hits and request.filters.documents is None and is_operation(found.hits[0]):
+        found = await _of_each_api(connection, request, reading, found)
+    return reading, found
+
+
+async def _with_meaning(
+    database: Database,
+    request: SearchRequest,
+    arm: asyncio.Task[Near],
+    reading: Reading,
+    found: _Found,
+) -> tuple[_Found, tuple[str, ...]]:
+    """What both arms find, and how that is degraded; what the words found stands otherwise."""
+    if found.apis:
+        return found, ()
+    answer = await answer_with_meaning(
+        database,
+        arm,
+        reading,
+        found.ranked,
+        mode=request.mode,
+        filters=request.filters,
+        limit=request.limit,
+    )
+    if not answer.hits:
+        return found, answer.degraded
+    return _Found(answer.hits, answer.confidence, answer.first), answer.degraded
+
+
+async def _completed(
+    connection: Connection, request: SearchRequest, found: _Found
+) -> tuple[Hit, ...]:
+    if _confident(request, found):
+        return found.hits
+    return found.hits + await _fixed(connection, request, found.hits)
+
+
+def _confident(request: SearchRequest, found: _Found) -> bool:
+    return bool(found.hits) and found.confidence >= request.settings.min_confidence
 
 
 async def _of_each_api(
@@ -227,7 +294,9 @@ async def _of_each_api(
     )
 
 
-async def _by_words(connection: Connection, request: SearchRequest, reading: Reading) -> _Found:
+async def _by_words(
+    connection: Connection, request: SearchRequest, reading: Reading, least_rows: int = _LEAST_ROWS
+) -> _Found:
     settings = request.settings
     ranked = await fts.ranked(
         connection,
@@ -235,7 +304,7 @@ async def _by_words(connection: Connection, request: SearchRequest, reading: Rea
         reading.size,
         collection=request.collection,
         filters=request.filters,
-        rows=max(_LEAST_ROWS, request.limit),
+        rows=max(_LEAST_ROWS, least_rows, request.limit),
         timeout_s=settings.timeout_s,
     )
     least = _LEAST_SCORE * fts.WHOLE_MATCH * reading.mass
@@ -248,6 +317,7 @@ async def _by_words(connection: Connection, request: SearchRequest, reading: Rea
             ),
             confidence=probability(evidence(reading, ranked)),
             first=ranked[0],
+            ranked=tuple(ranked),
         )
     if not reading.terms or request.filters.demands is not None:
         return _Found()

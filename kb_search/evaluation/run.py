@@ -82,6 +82,13 @@ class _Run:
             batch = self.task.entries[first : first + _BATCH]
             await self.kb.add(batch, collection=self.collection)
             self._advance(len(batch))
+        if self.mode in ("semantic", "hybrid"):
+            report = await self.kb.embed(collection=self.collection)
+            if report.waiting:
+                raise QueryError(
+                    f"mode {self.mode} cannot be measured: {report.waiting} entries have no"
+                    f" vectors ({report.last_error})"
+                )
 
     async def ask(self, text: str, right: Collection[str]) -> Outcome:
         started = time.perf_counter()
@@ -102,6 +109,8 @@ class _Run:
 
     async def drop(self) -> None:
         await self.kb.remove(collection=self.collection)
+        if self.mode in ("semantic", "hybrid"):
+            await self.kb.meaning.forget_collection(self.collection)
 
     def _advance(self, steps: int) -> None:
         self.done += steps

@@ -4,5 +4,6 @@ An extra (`kb-search[semantic]`). Nothing here loads a model, or numpy, before i
 """
 
 from kb_search.semantic.meaning import Meaning
+from kb_search.semantic.worker import EmbedReport
 
-__all__ = ["Meaning"]
+__all__ = ["EmbedReport", "Meaning"]

@@ -6,10 +6,13 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import asyncpg
 
 from kb_search.database import fetch
-from kb_search.errors import EmbedderFailed, KbError
+from kb_search.errors import DatabaseError, EmbedderFailed, KbError
+from kb_search.semantic.calibration import Levels
 from kb_search.semantic.numbers import unit_vectors
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ CANDIDATES = 40
 _COUNTED = 10_000
 
 # section, tags, metadata as JSON, documents; None is no condition
+_NO_LEVELS = Levels(0.0, 1.0)
+
 Filters = tuple[str | None, Sequence[str] | None, str | None, Sequence[int] | None]
 
 
@@ -37,6 +42,7 @@ class Near:
 
     model: str = ""
     question: list[float] | None = None
+    levels: Levels = _NO_LEVELS
     cosines: Mapping[int, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
 
@@ -55,13 +61,35 @@ async def near(
     filters: Filters,
     asked_for: bool,
 ) -> Near:
-    """The entries nearest to a text. An embedder that fails is a reason, never an error.
+    """The entries nearest to a text. Whatever fails here is a reason, never an error.
 
     `asked_for` says that the caller wants vectors, so that a collection without any is told of.
-
-    Raises:
-        DatabaseError: PostgreSQL said no.
     """
+    try:
+        return await _near(
+            database,
+            embedder,
+            breaker,
+            text,
+            collection=collection,
+            filters=filters,
+            asked_for=asked_for,
+        )
+    except DatabaseError as error:
+        logger.warning("no vectors for a question: %s", error)
+        return Near(degraded=("vectors: unavailable",))
+
+
+async def _near(
+    database: Database,
+    embedder: Embedder,
+    breaker: Breaker,
+    text: str,
+    *,
+    collection: str,
+    filters: Filters,
+    asked_for: bool,
+) -> Near:
     timeout_s = database.settings.timeout_s
     (state,) = await database.read("vector_state", collection, embedder.model, _COUNTED)
     missing = _missing(state, asked_for=asked_for)
@@ -92,11 +120,15 @@ async def near(
         if not records and not any(filters):
             missing = ("pgvector: missing, and too many vectors to compare without it", *missing)
     return Near(
-        embedder.model, question, {row["entry_id"]: row["cosine"] for row in records}, missing
+        embedder.model,
+        question,
+        Levels(state["apart"], state["near"]),
+        {row["entry_id"]: row["cosine"] for row in records},
+        missing,
     )
 
 
-def _missing(state: Mapping[str, Any], *, asked_for: bool) -> tuple[str, ...]:
+def _missing(state: asyncpg.Record, *, asked_for: bool) -> tuple[str, ...]:
     entries: int = state["entries"]
     if state["dimension"] is None:
         wanted = state["waiting"] or state["others"] or asked_for
@@ -130,7 +162,8 @@ async def _question(
         )
         reason = "timeout" if late else "unavailable"
         breaker.failed(reason)
-        logger.warning("no vector for a question: %s", error or f"none in {timeout_ms} ms")
+        cause = f"none in {timeout_ms} ms" if isinstance(error, TimeoutError) else error
+        logger.warning("no vector for a question: %s", cause)
         raise EmbedderFailed(str(error), reason=reason) from error
     breaker.succeeded()
     return question

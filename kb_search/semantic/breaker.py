@@ -12,7 +12,8 @@ _LONGEST_PAUSE_S = 60.0
 
 class Breaker:
     """Closed until `_FAILURES` failures in a row; then open for a pause, after which one call at a
-    time may try again. Each further failure doubles the pause, a success ends it."""
+    time may try again. Each further failure doubles the pause, a success ends it.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Embedders behind HTTP: Ollama, and whatever speaks OpenAI's way (vLLM, LM Studio, llama.cpp, ...).
+"""Embedders behind HTTP: Ollama, and whatever speaks OpenAI's way (vLLM, LM Studio, llama.cpp).
 
 The standard library's client, in threads, each of which keeps its connection.
 """
@@ -74,7 +74,7 @@ class Endpoint:
             ) from None
         except (OSError, http.client.HTTPException) as error:
             raise EmbedderFailed(
-                f"the embedder at {self._host} cannot be reached: {error or type(error).__name__}"
+                f"the embedder at {self._host} cannot be reached: {type(error).__name__}: {error}"
             ) from error
         if status != http.client.OK:
             raise EmbedderFailed(
@@ -99,7 +99,9 @@ class Endpoint:
         make = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         return self._exchange(make(self._host, self._port, timeout=self._timeout_s), payload)
 
-    def _exchange(self, connection: http.client.HTTPConnection, payload: bytes) -> tuple[int, bytes]:
+    def _exchange(
+        self, connection: http.client.HTTPConnection, payload: bytes
+    ) -> tuple[int, bytes]:
         self._kept.connection = None
         try:
             connection.request("POST", self._path, payload, self._headers)

@@ -8,12 +8,15 @@ only add jobs, other workers pass over what is locked.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import asyncpg
 
 from kb_search.database import Database, error_boundary, fetch
 from kb_search.errors import EmbedderFailed
+from kb_search.semantic.calibration import measured_levels
 from kb_search.semantic.numbers import unit_vectors
 from kb_search.semantic.texts import Part, parts_of
 
@@ -47,7 +50,7 @@ class Made:
 class _Work:
     """The vectors of claimed entries: which stay, which are to be made, which came out."""
 
-    entries: Sequence[Mapping[str, Any]]
+    entries: Sequence[asyncpg.Record]
     parts: dict[int, list[Part]] = field(default_factory=dict)
     missing: list[tuple[int, Part]] = field(default_factory=list)
     made: list[list[float]] = field(default_factory=list)
@@ -82,14 +85,25 @@ class Maker:
         """Notes that the vectors are wanted and queues what lacks them.
 
         Raises:
-            EmbedderFailed: the embedder gives no vector for a word, or of another length than before.
+            EmbedderFailed: the embedder gives no vectors, or of another length than before.
         """
         scope = EVERY if self.collection is None else self.collection
         known = await self.database.read("vector_models", self.embedder.model)
-        (probe,) = await self._embed(["hola"], known[0]["dimension"] if known else None)
-        self._dimension = len(probe)
+        try:
+            levels, self._dimension = await measured_levels(
+                self.embedder, dimension=known[0]["dimension"] if known else None
+            )
+        except EmbedderFailed:
+            raise
+        except Exception as error:
+            raise _failed(error) from error
         new = await self.database.write(
-            "want_vectors", self.embedder.model, scope, self._dimension
+            "want_vectors",
+            self.embedder.model,
+            scope,
+            self._dimension,
+            levels.apart,
+            levels.near,
         )
         async with self.database.transaction() as connection:
             if new:
@@ -109,6 +123,8 @@ class Maker:
                     connection, "claim_vector_jobs", self.embedder.model, self.collection, _CLAIM
                 )
             )
+            if not work.entries:
+                return Made(0, 0, 0, 0)
             await self._make(work)
             stored = await self._store(connection, work)
             error = next(iter(work.failed.values()), None)
@@ -165,14 +181,10 @@ class Maker:
         except EmbedderFailed:
             raise
         except Exception as error:  # whatever a model's own code may raise
-            raise EmbedderFailed(
-                f"the embedder failed: {type(error).__name__}: {error}"
-            ) from error
+            raise _failed(error) from error
         return unit_vectors(answer, count=len(texts), dimension=dimension)
 
-    async def _store(self, connection: Connection, work: _Work) -> Mapping[str, Any]:
-        if not work.entries:
-            return {"entries": 0, "vectors": 0}
+    async def _store(self, connection: Connection, work: _Work) -> asyncpg.Record:
         done = [entry for entry in work.entries if entry["id"] not in work.failed]
         (stored,) = await fetch(
             connection,
@@ -212,3 +224,7 @@ class Maker:
                 if found["state"] == "broken":
                     await connection.execute(found["drop_command"])
                 await connection.execute(command)
+
+
+def _failed(error: Exception) -> EmbedderFailed:
+    return EmbedderFailed(f"the embedder failed: {type(error).__name__}: {error}")

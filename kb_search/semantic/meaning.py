@@ -112,5 +112,8 @@ class Meaning:
 
     def _maker(self, collection: str | None) -> Maker:
         return Maker(
-            self._database, self.embedder, collection=collection, batch=self._settings.embedder_batch
+            self._database,
+            self.embedder,
+            collection=collection,
+            batch=self._settings.embedder_batch,
         )

@@ -26,6 +26,8 @@ CREATE TABLE IF NOT EXISTS kb_search.vector_model (
     model text NOT NULL,
     collection text NOT NULL,
     dimension integer NOT NULL CHECK (dimension BETWEEN 1 AND 16000),
+    apart real NOT NULL, -- a usual cosine of a question with a text about something else
+    near real NOT NULL, -- and with its answer
     PRIMARY KEY (model, collection)
 );
 
@@ -233,7 +235,8 @@ BEGIN
     SELECT e.id, e.collection, e.section, e.title, e.content, e.aliases, e.tags, e.metadata, e.source,
         e.document_id, e.heading_path, e.position,
         coalesce(s.total, 0), coalesce(s.needles, '{}'), coalesce(s.parts, '{}')
-    FROM candidate AS c JOIN kb_search.entry AS e USING (id) LEFT JOIN summed AS s USING (id);
+    FROM candidate AS c JOIN kb_search.entry AS e USING (id) LEFT JOIN summed AS s USING (id)
+    ORDER BY e.updated_at DESC, e.id;
 END
 $$;
 

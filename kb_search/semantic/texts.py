@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 # A content up to this many characters stays whole; a longer one is cut into passages of about
 # _PASSAGE characters at the ends of paragraphs or sentences. Small models read some 500 tokens.
@@ -17,6 +16,12 @@ _LONGEST = 4_000
 _MOST_PASSAGES = 400
 
 _BREAKS = re.compile(r"\n\s*\n|\n|(?<=[.!?…:;])\s+|\s+")
+
+
+class Fields(Protocol):
+    """A row or a mapping with the fields of an entry."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -32,23 +37,23 @@ class Part:
         return hashlib.md5(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
-def parts_of(entry: Mapping[str, Any]) -> list[Part]:
+def parts_of(entry: Fields) -> list[Part]:
     """The parts of an entry (title, heading_path, aliases, content), each text once."""
     title = entry["title"].strip()
     named = " > ".join([*(entry["heading_path"] or ()), title]) if entry["heading_path"] else title
     parts = [Part("title", title)] if title else []
     content = entry["content"].strip()
-    for passage in passages(content) if content else ():
-        parts.append(Part("content", f"{named}\n{passage}" if named else passage))
+    heading = f"{named}\n" if named else ""
+    parts += [Part("content", heading + passage) for passage in passages(content)]
     # only blanks are cut off, as the database's btrim() does
     parts += [Part("alias", a.strip(" ")[:_LONGEST]) for a in entry["aliases"] or () if a.strip()]
     return list({part.text: part for part in reversed(parts)}.values())[::-1]
 
 
 def passages(content: str) -> list[str]:
-    """The content in pieces, in order; one where it is short."""
+    """The content in pieces, in order: one where it is short, none where it is empty."""
     if len(content) <= _WHOLE:
-        return [content]
+        return [content] if content else []
     pieces: list[str] = []
     start = 0
     while start < len(content) and len(pieces) < _MOST_PASSAGES:

@@ -28,7 +28,8 @@ _INDEX_EVERY = 2_000
 @dataclass(frozen=True, kw_only=True)
 class EmbedReport:
     """What making vectors came to: entries done and vectors made here; entries that still wait, of
-    them those that failed, and why the last did."""
+    them those that failed, and why the last did.
+    """
 
     model: str
     entries: int
@@ -113,19 +114,24 @@ async def _make_due(maker: Maker) -> None:
 
 
 async def _listen(database: Database, woken: asyncio.Event, poll_s: float) -> None:
-    """Wakes the event at each notice. Behind a transaction pooler none may come: hence the polling."""
+    """Wakes the event at each notice; behind a transaction pooler none may come."""
+    ended = asyncio.Event()
 
     def wake(*_: object) -> None:
         woken.set()
 
+    def lost(*_: object) -> None:
+        ended.set()
+
     while True:
+        ended.clear()
         try:
             async with database.connection() as connection:
                 with error_boundary():
                     await connection.add_listener(CHANNEL, wake)
+                connection.add_termination_listener(lost)
                 try:
-                    while not connection.is_closed():
-                        await asyncio.sleep(poll_s)
+                    await ended.wait()
                 finally:
                     if not connection.is_closed():
                         with error_boundary():

@@ -1,14 +1,16 @@
 -- vector_models --
 -- The models of which vectors are wanted somewhere. $1 text: model or null for all
--- Columns: model (text), collection (text, '' for every one), dimension (integer).
-SELECT m.model, m.collection, m.dimension FROM kb_search.vector_model AS m
+-- Columns: model (text), collection (text, '' for every one), dimension (integer), apart, near (real).
+SELECT m.model, m.collection, m.dimension, m.apart, m.near FROM kb_search.vector_model AS m
 WHERE $1::text IS NULL OR m.model = $1::text
 ORDER BY m.model, m.collection;
 
 -- want_vectors --
 -- Notes that vectors of a model are wanted. $1 text: model · $2 text: collection, '' for every one
--- $3 integer: numbers in a vector. A row where that is new.
-INSERT INTO kb_search.vector_model (model, collection, dimension) VALUES ($1::text, $2::text, $3::integer)
+-- $3 integer: numbers in a vector · $4 real, $5 real: usual cosines of a question with texts about
+-- something else and with its answer. A row where that is new.
+INSERT INTO kb_search.vector_model (model, collection, dimension, apart, near)
+VALUES ($1::text, $2::text, $3::integer, $4::real, $5::real)
 ON CONFLICT DO NOTHING
 RETURNING model;
 
@@ -181,17 +183,23 @@ SELECT e.extversion AS version FROM pg_catalog.pg_extension AS e WHERE e.extname
 -- vector_state --
 -- Whether a collection can be searched by meaning. $1 text: collection · $2 text: model
 -- $3 integer: count the missing ones up to here
--- One row: dimension (integer, null where the model has no vector here); entries (bigint);
---   waiting (bigint, at most $3): entries whose vectors are to be made; others (boolean): there are
---   vectors here, of another model.
-SELECT
-    (SELECT array_length(v.numbers, 1) FROM kb_search.vector AS v
-        WHERE v.collection = $1::text AND v.model = $2::text LIMIT 1) AS dimension,
+-- One row: dimension (integer), apart, near (real), all null where the model has no vector here;
+--   entries (bigint); waiting (bigint, at most $3): entries whose vectors are to be made; others
+--   (boolean): there are vectors here, of another model.
+SELECT m.dimension, m.apart, m.near,
     (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.entry_count AS c
         WHERE c.collection = $1::text) AS entries,
     (SELECT count(*) FROM (SELECT FROM kb_search.vector_job AS j
         WHERE j.model = $2::text AND j.collection = $1::text LIMIT $3::integer) AS few) AS waiting,
-    EXISTS (SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text) AS others;
+    m.model IS NULL AND EXISTS (
+        SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text) AS others
+FROM (SELECT) AS one
+LEFT JOIN LATERAL (
+    SELECT m.model, m.dimension, m.apart, m.near FROM kb_search.vector_model AS m
+    WHERE m.model = $2::text
+        AND EXISTS (SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text AND v.model = $2::text)
+    LIMIT 1
+) AS m ON true;
 
 -- nearest_entries --
 -- The entries nearest in meaning, each by its nearest vector, nearest first.

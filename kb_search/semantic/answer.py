@@ -1,0 +1,72 @@
+"""The answer of a search that has both arms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb_search.semantic.arm import Near, ended
+from kb_search.semantic.confidence import evidence, probability
+from kb_search.semantic.fusion import fused, fused_hit, word_for_word
+
+if TYPE_CHECKING:
+    from kb_search.database import Database
+    from kb_search.layers import fts
+    from kb_search.models import Hit, Mode
+    from kb_search.reading import Reading
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The hits, how sure the first is, and how the answer is degraded; no hits where the words
+    have to answer alone.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    confidence: float = 0.0
+    first: fts.Ranked | None = None
+    degraded: tuple[str, ...] = ()
+
+
+async def answer_with_meaning(
+    database: Database,
+    arm: asyncio.Task[Near],
+    reading: Reading,
+    ranked: Sequence[fts.Ranked],
+    *,
+    mode: Mode,
+    filters: fts.Filters,
+    limit: int,
+) -> Answer:
+    """What both arms find together, at most `limit` hits, best first.
+
+    A question that is an alias word for word is answered by that: it waits for no vector.
+    """
+    alone = mode == "semantic"
+    if not reading.terms or (not alone and word_for_word(reading, ranked[0] if ranked else None)):
+        await ended(arm)
+        return Answer()
+    near = await arm
+    if not near.cosines:
+        return Answer(degraded=near.degraded)
+    candidates = await fused(
+        database, reading, near, ranked, filters=filters, by_meaning_alone=alone
+    )
+    if not candidates:
+        return Answer(degraded=near.degraded)
+    return Answer(
+        hits=tuple(
+            fused_hit(
+                reading,
+                candidate,
+                by_meaning_alone=alone,
+                snippet_chars=database.settings.snippet_chars,
+            )
+            for candidate in candidates[:limit]
+        ),
+        confidence=probability(evidence(reading, candidates)),
+        first=candidates[0].ranked,
+        degraded=near.degraded,
+    )
