@@ -16,6 +16,7 @@ from kb_search.cli import (
     ask,
     content,
     documents,
+    embed,
     evaluate,
     mcp,
     questions,
@@ -43,6 +44,7 @@ COMMAND_MODULES = (
     mcp,
     evaluate,
     documents,
+    embed,
     server,
 )
 

@@ -68,6 +68,12 @@ class _Work:
                 if part.digest not in there
             ]
 
+    def chunk(self, start: int, most: int) -> list[tuple[int, Part]]:
+        """The missing ones from a place on that can be embedded at once: of one kind."""
+        kind = self.missing[start][1].kind
+        chunk = self.missing[start : start + most]
+        return [missing for missing in chunk if missing[1].kind == kind]
+
 
 class Maker:
     """Makes the vectors of one model, of one collection or of all (None)."""
@@ -142,14 +148,18 @@ class Maker:
 
     async def _make(self, work: _Work) -> None:
         kept: list[tuple[int, Part]] = []
-        for first in range(0, len(work.missing), self._batch):
-            chunk = work.missing[first : first + self._batch]
+        work.missing.sort(key=lambda missing: missing[1].kind)
+        start = 0
+        while start < len(work.missing):
+            chunk = work.chunk(start, self._batch)
+            start += len(chunk)
             try:
-                made = await self._embed([part.text for _, part in chunk], self._dimension)
+                made = await self._embed([part for _, part in chunk], self._dimension)
             except EmbedderFailed as error:
                 if error.reason != "bad answer":
                     # whoever is out of reach now is so for the rest as well
-                    work.failed.update((entry, error) for entry, _ in work.missing[first:])
+                    left = work.missing[start - len(chunk) :]
+                    work.failed.update((entry, error) for entry, _ in left)
                     break
                 await self._one_by_one(chunk, work, kept)
                 continue
@@ -163,7 +173,7 @@ class Maker:
         in_a_row = 0
         for place, (entry, part) in enumerate(chunk):
             try:
-                made = await self._embed([part.text], self._dimension)
+                made = await self._embed([part], self._dimension)
             except EmbedderFailed as error:
                 work.failed[entry] = error
                 in_a_row += 1
@@ -175,14 +185,14 @@ class Maker:
             kept.append((entry, part))
             work.made += made
 
-    async def _embed(self, texts: list[str], dimension: int | None) -> list[list[float]]:
+    async def _embed(self, parts: Sequence[Part], dimension: int | None) -> list[list[float]]:
         try:
-            answer = await self.embedder.embed(texts, kind="passage")
+            answer = await self.embedder.embed([p.text for p in parts], kind=parts[0].kind)
         except EmbedderFailed:
             raise
         except Exception as error:  # whatever a model's own code may raise
             raise _failed(error) from error
-        return unit_vectors(answer, count=len(texts), dimension=dimension)
+        return unit_vectors(answer, count=len(parts), dimension=dimension)
 
     async def _store(self, connection: Connection, work: _Work) -> asyncpg.Record:
         done = [entry for entry in work.entries if entry["id"] not in work.failed]

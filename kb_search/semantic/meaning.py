@@ -11,7 +11,7 @@ from kb_search.semantic.arm import Filters, Near, near
 from kb_search.semantic.breaker import Breaker
 from kb_search.semantic.embedders import Embedder, embedder_name, open_embedder
 from kb_search.semantic.making import Maker
-from kb_search.semantic.worker import EmbedReport, keep_making, make_all
+from kb_search.semantic.worker import EmbedReport, Progressed, keep_making, make_all
 
 if TYPE_CHECKING:
     from kb_search.database import Database
@@ -105,6 +105,21 @@ class Meaning:
         maker = self._maker(collection)
         await maker.prepare()
         await keep_making(maker, poll_s=self._settings.embed_poll_s)
+
+    async def progress(self, *, collection: str | None) -> list[Progressed]:
+        """How far the vectors of the embedder's model are, a collection each."""
+        records = await self._database.write("vector_progress", self.embedder.model, collection)
+        return [Progressed(**dict(record)) for record in records]
+
+    async def models(self) -> list[str]:
+        """The models of which vectors are wanted or there, by name."""
+        records = await self._database.read("vector_models", None)
+        return sorted({record["model"] for record in records})
+
+    async def forget_model(self, model: str) -> int:
+        """Removes a model with its vectors; returns how many are gone."""
+        (gone,) = await self._database.write("forget_model", model)
+        return int(gone["vectors"])
 
     async def forget_collection(self, collection: str) -> None:
         """Wants no vectors of a collection any more."""

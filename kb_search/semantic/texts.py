@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 # A content up to this many characters stays whole; a longer one is cut into passages of about
 # _PASSAGE characters at the ends of paragraphs or sentences. Small models read some 500 tokens.
@@ -16,6 +16,10 @@ _LONGEST = 4_000
 _MOST_PASSAGES = 400
 
 _BREAKS = re.compile(r"\n\s*\n|\n|(?<=[.!?…:;])\s+|\s+")
+
+
+if TYPE_CHECKING:
+    from kb_search.semantic.embedders import Kind
 
 
 class Fields(Protocol):
@@ -32,19 +36,30 @@ class Part:
     text: str
 
     @property
+    def kind(self) -> Kind:
+        """How it is embedded: an alias is a question, found by questions like it."""
+        return "query" if self.part == "alias" else "passage"
+
+    @property
     def digest(self) -> str:
         """What the database's md5() gives for the text."""
         return hashlib.md5(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 def parts_of(entry: Fields) -> list[Part]:
-    """The parts of an entry (title, heading_path, aliases, content), each text once."""
+    """The parts of an entry (title, heading_path, aliases, content), each text once.
+
+    A content that is not cut has a vector with its title and one without.
+    """
     title = entry["title"].strip()
     named = " > ".join([*(entry["heading_path"] or ()), title]) if entry["heading_path"] else title
     parts = [Part("title", title)] if title else []
     content = entry["content"].strip()
-    heading = f"{named}\n" if named else ""
-    parts += [Part("content", heading + passage) for passage in passages(content)]
+    pieces = passages(content)
+    if named:
+        parts += [Part("content", f"{named}\n{piece}") for piece in pieces]
+    if len(pieces) == 1 or not named:
+        parts += [Part("content", piece) for piece in pieces]
     # only blanks are cut off, as the database's btrim() does
     parts += [Part("alias", a.strip(" ")[:_LONGEST]) for a in entry["aliases"] or () if a.strip()]
     return list({part.text: part for part in reversed(parts)}.values())[::-1]

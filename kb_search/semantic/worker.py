@@ -39,6 +39,20 @@ class EmbedReport:
     last_error: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Progressed:
+    """How far the vectors of a collection are: its entries, those waiting for vectors, of them those
+    that failed before and why, and the vectors there are.
+    """
+
+    collection: str
+    entries: int
+    waiting: int
+    failed: int
+    vectors: int
+    last_error: str | None
+
+
 async def make_all(maker: Maker, *, on_progress: Progress | None = None) -> EmbedReport:
     """Makes every vector that is wanted and may be tried now, and waits for other workers' share.
 

@@ -202,7 +202,7 @@ LEFT JOIN LATERAL (
 ) AS m ON true;
 
 -- nearest_entries --
--- The entries nearest in meaning, each by its nearest vector, nearest first.
+-- The entries nearest in meaning, each by its two nearest vectors, nearest first.
 -- $1 text: collection · $2 text: model · $3 integer: dimension · $4 real[]: the question, length 1
 -- $5 text: section or null · $6 text[]: tags or null · $7 jsonb: metadata or null
 -- $8 bigint[]: documents or null · $9 integer: rows
@@ -222,10 +222,8 @@ SELECT s.* FROM kb_search.scored_entries(
     $1::bigint[], $2::text[], $3::real[], $4::real[], $5::real, $6::real, $7::real, $8::real, $9::jsonb) AS s;
 
 -- cosines --
--- How near entries are in meaning, each by its nearest vector.
+-- How near entries are in meaning, each by its two nearest vectors.
 -- $1 bigint[]: entries · $2 text: model · $3 integer: dimension · $4 real[]: the question, length 1
 -- Columns: entry_id (bigint), cosine (real, -1..1); no row for an entry without a vector.
-SELECT v.entry_id, max(kb_search.cosine(v.numbers, $4::real[])) AS cosine
-FROM kb_search.vector AS v
-WHERE v.entry_id = ANY ($1::bigint[]) AND v.model = $2::text AND array_length(v.numbers, 1) = $3::integer
-GROUP BY v.entry_id;
+SELECT c.entry_id, c.cosine
+FROM kb_search.entry_cosines($1::bigint[], $2::text, $3::integer, $4::real[]) AS c;
