@@ -74,15 +74,15 @@ async def _mcp(args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001 - 
                 {"token": args.token, "name": _FROM_THE_COMMAND_LINE, "collections": offered},
             )
         settings = load_mcp_settings(**given)
-        server = build_server(kb, settings)
         if args.http:
             from kb_search.mcp.http import serve_http
 
-            await serve_http(server, settings)
+            await serve_http(build_server(kb, settings), settings)
         else:
             from kb_search.mcp.stdio import serve_stdio
 
-            await serve_stdio(server)
+            # Whoever started this process has its rights; tokens are for HTTP.
+            await serve_stdio(build_server(kb, settings.model_copy(update={"tokens": ()})))
     return DONE
 
 

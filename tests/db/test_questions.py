@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from kb_search import Entry, KnowledgeBase, NotFound, QueryError
+from kb_search.sql import statements
 
 SHOP = [
     Entry(section="envios", title="Gastos de envío", content="El envío cuesta 5 euros."),
@@ -193,6 +194,21 @@ async def test_what_does_not_fit_the_queue_is_dropped_and_no_search_waits(loggin
         log.note(result, collection="default")
     assert log.dropped == 15
     await kb.flush_questions()
+
+
+@pytest.mark.parametrize(
+    ("statement", "arguments", "index"),
+    [
+        ("unanswered_questions", ["c", 30, 500], "question_unanswered"),
+        ("settle_questions", ["c", "hola", 1], "question_unanswered"),
+        ("forget_questions", [30], "question_age"),
+    ],
+)
+async def test_statements_use_the_index_that_was_made_for_them(admin, statement, arguments, index):
+    async with admin.transaction():
+        await admin.execute("SET LOCAL enable_seqscan = off")
+        plan = await admin.fetch(f"EXPLAIN {statements()[statement]}", *arguments)
+    assert index in "\n".join(row[0] for row in plan)
 
 
 @pytest.mark.parametrize("wrong", [{"days": 0}, {"limit": 0}])

@@ -1,5 +1,6 @@
 """Two tokens, two collections: nothing of one reaches the other."""
 
+import asyncio
 import secrets
 
 import httpx2
@@ -85,6 +86,21 @@ async def test_a_token_reads_its_collection_and_nothing_of_the_other(two):
                 assert f"Receta de {mine}" in said
                 assert f"Libro {mine}" in said
                 assert other not in said
+
+
+async def test_tokens_that_call_at_the_same_time_each_read_their_own(two):
+    kb, names, tokens = two
+    async with (
+        http_server(kb, tokens=tokens) as url,
+        http_client(url, token=ANA) as ana,
+        http_client(url, token=BETO) as beto,
+    ):
+        found = await asyncio.gather(
+            *(client.call_tool("search", {"query": SECRET}) for client in (ana, beto) * 20)
+        )
+    assert [answer(result)["collection"] for result in found] == names * 20
+    titles = [answer(result)["hits"][0]["title"] for result in found]
+    assert titles == [f"{SECRET} {name}" for name in names] * 20
 
 
 async def test_what_is_not_yours_is_told_like_what_does_not_exist(two):

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -20,6 +22,7 @@ from tests.mcp.serving import (
     http_client,
     http_server,
     mcp_settings,
+    read,
     refusal,
     served,
 )
@@ -27,38 +30,70 @@ from tests.mcp.serving import (
 SEEDS = Path(__file__).parent.parent.parent / "seed"
 COMMAND = [sys.executable, "-m", "kb_search", "mcp"]
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+# Tokens are for HTTP alone.
+TOKENS = {
+    "KB_SEARCH_MCP_TOKENS": '[{"token": "0123456789abcdef", "name": "web", "collections": ["x"]}]'
+}
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
-def stdio(dsn: str, *options: str, **environment: str) -> StdioServerParameters:
+def stdio(dsn: str) -> StdioServerParameters:
+    """`kb-search mcp` in a process of its own; the collection may follow the DSN after a #."""
+    dsn, _, collection = dsn.partition("#")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KB_SEARCH_")}
     return StdioServerParameters(
         command=COMMAND[0],
-        args=[*COMMAND[1:], *options],
-        env={**kept, "KB_SEARCH_DSN": dsn, **environment},
+        args=COMMAND[1:],
+        env={**kept, "KB_SEARCH_DSN": dsn, "KB_SEARCH_COLLECTION": collection, **TOKENS},
     )
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_standard_input_and_output_serve_fifty_calls_at_once(portfolio, dsn, mode):
-    async with Client(stdio(dsn), mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 5
-        results = await asyncio.gather(
-            *(client.call_tool("search", {"query": f"tarifas {n}"}) for n in range(50))
-        )
-        assert all(answer(result)["hits"][0]["title"] == "Tarifas" for result in results)
-        assert "entero" in refusal(await client.call_tool("get_section", {"id": "x"}))
+@asynccontextmanager
+async def over_http(kb: KnowledgeBase, dsn: str) -> AsyncIterator[Client]:
+    async with http_server(kb) as url, http_client(url) as client:
+        yield client
 
 
-async def test_http_serves_fifty_calls_at_once(portfolio):
-    async with http_server(portfolio) as url, http_client(url) as client:
-        assert len((await client.list_tools()).tools) == 5
-        results = await asyncio.gather(
-            *(client.call_tool("search", {"query": f"tarifas {n}"}) for n in range(50))
-        )
-        assert all(answer(result)["hits"][0]["title"] == "Tarifas" for result in results)
-        assert "entero" in refusal(await client.call_tool("get_section", {"id": "x"}))
-        assert (await client.get_prompt("reglas")).messages
+def over_stdio(kb: KnowledgeBase, dsn: str) -> Client:
+    return Client(stdio(dsn))
+
+
+def over_stdio_of_before_2026(kb: KnowledgeBase, dsn: str) -> Client:
+    return Client(stdio(dsn), mode="legacy")
+
+
+TRANSPORTS = [over_stdio, over_stdio_of_before_2026, over_http]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_every_tool_and_fifty_calls_at_once_over_each_transport(kb, dsn, tmp_path, transport):
+    (tmp_path / "caldera.md").write_text("# Caldera\n\nSe enciende con el botón verde.\n")
+    await kb.ingest(tmp_path, collection="test-transports")
+    async with KnowledgeBase.open(dsn=dsn, collection="test-transports") as served_kb:
+        (document,) = await served_kb.list_documents()
+        async with transport(served_kb, f"{dsn}#test-transports") as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+
+            async def ask(tool, **arguments):
+                tools.discard(tool)
+                return answer(await client.call_tool(tool, arguments))
+
+            (hit,) = (await ask("search", query="cómo se enciende"))["hits"]
+            assert "botón verde" in (await ask("get_section", id=hit["id"]))["text"]
+            assert (await ask("get_document", id=document.id))["title"] == "Caldera"
+            assert len((await ask("list_documents"))["documents"]) == 1
+            assert (await ask("corpus_stats"))["collections"][0]["documents"] == 1
+            assert tools == set()
+            assert "verde" in await read(client, f"kb-search://section/{hit['id']}")
+            assert (await client.get_prompt("reglas")).messages
+
+            assert "entero" in refusal(await client.call_tool("get_section", {"id": "x"}))
+            assert "Hay: «search»" in refusal(await client.call_tool("borrar", {}))
+            results = await asyncio.gather(
+                *(client.call_tool("search", {"query": f"caldera {n}"}) for n in range(50))
+            )
+            assert {answer(result)["hits"][0]["id"] for result in results} == {hit["id"]}
+        await served_kb.remove(collection="test-transports")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
@@ -145,7 +180,8 @@ def test_what_others_can_reach_needs_a_token_and_a_name(portfolio, host):
     build_app(server, mcp_settings(host=host, tokens=[token], allowed_hosts="kb.example.com:*"))
 
 
-async def test_a_database_that_goes_away_is_told_and_found_again(tmp_path):
+@pytest.mark.parametrize("transport", [over_stdio, over_http])
+async def test_a_database_that_goes_away_is_told_and_found_again(tmp_path, transport):
     question = {"query": "cuánto cuesta el envío"}
     first = await open_embedded_server(tmp_path)
     async with first, KnowledgeBase.open(dsn=first.dsn) as setting_up:
@@ -154,7 +190,7 @@ async def test_a_database_that_goes_away_is_told_and_found_again(tmp_path):
         dsn = first.dsn
     await stop_server(tmp_path, force=True)
 
-    async with KnowledgeBase.open(dsn=dsn) as kb, client_of(kb) as client:
+    async with KnowledgeBase.open(dsn=dsn) as kb, transport(kb, dsn) as client:
         assert "no está disponible" in refusal(await client.call_tool("search", question))
         async with await open_embedded_server(tmp_path) as back:
             assert back.dsn == dsn
