@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,9 +28,14 @@ class TaggingRun:
         self._stopped = False
         self._reason = ""
         self._without = 0
+        self._turn = asyncio.Lock()  # a local model answers one after the other anyway
 
     async def tag(self, document_id: int, title: str, sha256: str) -> None:
         """Asks for one document; where that fails it stays as it is and waits for `--retag`."""
+        async with self._turn:
+            await self._tag(document_id, title, sha256)
+
+    async def _tag(self, document_id: int, title: str, sha256: str) -> None:
         if self._stopped:
             self._without += 1
             return

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb_search.database import Database
-from kb_search.documents import DocumentError, read_many
+from kb_search.documents import Document, DocumentError, Found, read_many
 from kb_search.errors import ConfigError, DatabaseError, QueryError
 from kb_search.ingest.keeping import keep_document
 from kb_search.ingest.planning import Digests, KeptFile, Plan, plan
@@ -124,33 +124,57 @@ class _Run:
             memory_bytes=settings.document_memory_bytes,
         )
         waiting = iter(planned.to_read)
-        async with aclosing(reading) as results:
-            async for path, document in results:
-                found, old = next(waiting)
-                if isinstance(document, DocumentError):
-                    self._fail(path, document.reason)
-                elif self._dry_run:
-                    self._counts["added" if old is None else "replaced"] += 1
-                else:
-                    try:
-                        kept = await keep_document(
-                            self._database,
-                            found,
-                            document,
-                            collection=self._collection,
-                            reading=self.reading,
-                        )
-                    except DatabaseError as error:
-                        if not (error.sqlstate or "").startswith(_OF_ONE_FILE):
-                            raise
-                        self._fail(path, f"PostgreSQL cannot keep it: {error}")
-                    else:
-                        self._counts[kept.outcome] += 1
-                        self._ids.add(kept.id)
-                        if self.tagging and kept.outcome != "skipped" and not kept.tagged:
-                            await self.tagging.tag(kept.id, document.title, document.sha256)
-                done += 1
-                self._on_progress(done, planned.files)
+        running: set[asyncio.Task[None]] = set()
+
+        async def finish(*, leaving: int) -> None:
+            nonlocal done, running
+            while len(running) > leaving:
+                ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    task.result()
+                    done += 1
+                    self._on_progress(done, planned.files)
+
+        try:
+            async with aclosing(reading) as results:
+                async for _, document in results:
+                    found, old = next(waiting)
+                    running.add(asyncio.create_task(self._take(found, old, document)))
+                    # as many at once as there are readers: the server has cores too
+                    await finish(leaving=settings.document_workers - 1)
+                await finish(leaving=0)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _take(
+        self, found: Found, old: KeptFile | None, document: Document | DocumentError
+    ) -> None:
+        """Keeps what was read of one file, or notes why it cannot be."""
+        if isinstance(document, DocumentError):
+            self._fail(found.path, document.reason)
+            return
+        if self._dry_run:
+            self._counts["added" if old is None else "replaced"] += 1
+            return
+        try:
+            kept = await keep_document(
+                self._database,
+                found,
+                document,
+                collection=self._collection,
+                reading=self.reading,
+            )
+        except DatabaseError as error:
+            if not (error.sqlstate or "").startswith(_OF_ONE_FILE):
+                raise
+            self._fail(found.path, f"PostgreSQL cannot keep it: {error}")
+            return
+        self._counts[kept.outcome] += 1
+        self._ids.add(kept.id)
+        if self.tagging and kept.outcome != "skipped" and not kept.tagged:
+            await self.tagging.tag(kept.id, document.title, document.sha256)
 
     def _fail(self, path: Path, reason: str) -> None:
         self._failed.append(FailedFile(path=storable_path(path), reason=reason))

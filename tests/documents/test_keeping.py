@@ -305,8 +305,9 @@ async def test_an_interrupted_run_keeps_what_it_had_and_goes_on_later(kb, tmp_pa
 
     with pytest.raises(KeyboardInterrupt):
         await kb.ingest(tmp_path, on_progress=stop)
-    assert len(await kb.list_documents()) == 3
-    assert counts(await kb.ingest(tmp_path)) == (5, 0, 3, 0)
+    kept = len(await kb.list_documents())
+    assert 3 <= kept < 8
+    assert counts(await kb.ingest(tmp_path)) == (8 - kept, 0, kept, 0)
 
 
 async def test_progress_is_told_in_files(kb, folder):
