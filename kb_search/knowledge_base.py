@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -115,20 +115,12 @@ class KnowledgeBase:
 
     async def close(self) -> None:
         """Closes the connections, then leaves the embedded server; closing twice does no harm."""
-        log, self._question_log = self._question_log, None
-        if log is not None:
-            await log.close()
-        meaning, self._meaning = self._meaning, None
-        if meaning is not None:
-            await meaning.close()
-        database, self._database = self._database, None
-        server, self._server = self._server, None
-        try:
-            if database is not None:
-                await database.close()
-        finally:
-            if server is not None:
-                await server.close()
+        parts = (self._server, self._database, self._meaning, self._question_log)
+        self._server = self._database = self._meaning = self._question_log = None
+        async with AsyncExitStack() as stack:  # the last first, and each whatever happens
+            for part in parts:
+                if part is not None:
+                    stack.push_async_callback(part.close)
 
     @property
     def database(self) -> Database:
