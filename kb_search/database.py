@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
     Connection = asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]
 
+_DRIVER_ERRORS = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
 _SCHEMA_STATES = {"42P01", "3F000", "42883", "42703", "42704"}
 _GONE_CLASSES = ("08", "57P", "28", "3D", "53300")
 _ADVICE = {
@@ -48,6 +54,9 @@ def translated(error: BaseException) -> KbError:
         return QueryTimeout()
     if isinstance(error, asyncpg.PostgresError):
         return _server_error(error)
+    if isinstance(error, asyncpg.InternalClientError):
+        # an idle connection that the server has ended, and whose end is not yet read
+        return Unreachable(f"the connection to PostgreSQL is gone: {error}")
     if isinstance(error, asyncpg.InterfaceError):
         text = str(error)
         if "closed" in text or "closing" in text or "connection" in text:
@@ -88,7 +97,7 @@ def error_boundary() -> Iterator[None]:
     """No error of the driver leaves this block; each leaves as one of ours, with its cause."""
     try:
         yield
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except _DRIVER_ERRORS as error:
         raise translated(error) from error
 
 
@@ -118,7 +127,7 @@ class Database:
             )
         except (ValueError, TypeError, asyncpg.ClientConfigurationError) as error:
             raise ConfigError(_bad_dsn(error)) from None
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except _DRIVER_ERRORS as error:
             raise translated(error) from error
         return cls(pool, settings)
 

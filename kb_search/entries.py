@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -203,6 +203,7 @@ def stored_entry(record: asyncpg.Record) -> StoredEntry:
 
 
 def _row(entry: Entry) -> dict[str, Any]:
+    _check_types(entry)
     if not (entry.title.strip() or entry.content.strip()):
         raise QueryError("an entry needs a title or a content")
     row = {
@@ -219,6 +220,19 @@ def _row(entry: Entry) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise QueryError(f"entry {entry.title!r}: metadata is not JSON ({error})") from None
     return row
+
+
+def _check_types(entry: Entry) -> None:
+    """QueryError for what would be stored as something else: a text for a list of texts."""
+    for name in ("section", "title", "content"):
+        if not isinstance(getattr(entry, name), str):
+            raise QueryError(f"entry {entry.title!r}: {name} must be a text")
+    for name in ("aliases", "tags"):
+        values = getattr(entry, name)
+        if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+            raise QueryError(f"entry {entry.title!r}: {name} must be a list of texts")
+    if not isinstance(entry.metadata, Mapping):
+        raise QueryError(f"entry {entry.title!r}: metadata must be an object")
 
 
 def _key(row: dict[str, Any], place: int) -> object:
