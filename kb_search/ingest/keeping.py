@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kb_search.database import Database, fetch
 from kb_search.errors import DatabaseError
-from kb_search.ingest.planning import place_of
+from kb_search.ingest.planning import Digests, place_of
 from kb_search.ingest.sections import (
     Tagging,
     batches,
@@ -43,13 +44,23 @@ class Kept:
 
 
 async def keep_document(
-    database: Database, found: Found, document: Document, *, collection: str, reading: str
+    database: Database,
+    found: Found,
+    document: Document,
+    *,
+    collection: str,
+    reading: str,
+    planned_for: str | None = None,
 ) -> Kept:
-    """Adds the document, or brings the one that is there up to date; tried again on a deadlock."""
+    """Adds the document, or brings the one that is there up to date; tried again on a deadlock.
+
+    `planned_for` is the digest of what was kept when the file was read: where another run has
+    kept something else since, the file itself says which of the two is the later.
+    """
     for attempt in range(1, _TRIES + 1):
         try:
             async with database.transaction() as connection:
-                return await _keep(connection, found, document, collection, reading)
+                return await _keep(connection, found, document, collection, reading, planned_for)
         except DatabaseError as error:
             if error.sqlstate != _DEADLOCK or attempt == _TRIES:
                 raise
@@ -57,7 +68,13 @@ async def keep_document(
 
 
 async def _keep(
-    connection: Connection, found: Found, document: Document, collection: str, reading: str
+    connection: Connection,
+    found: Found,
+    document: Document,
+    *,
+    collection: str,
+    reading: str,
+    planned_for: str | None,
 ) -> Kept:
     source = storable_path(found.source)
     path = place_of(found)
@@ -70,6 +87,10 @@ async def _keep(
         reading,
     ):
         return Kept("skipped", old["id"], old["tagged"])  # another run was faster
+    if old is not None and old["path"] == path and old["sha256"] != planned_for:
+        (now,) = await asyncio.to_thread(Digests().of, [found.path])
+        if now != document.sha256:
+            return Kept("skipped", old["id"], old["tagged"])  # and read a later text
     name = await _free_source(
         connection, found, collection, source, None if old is None else old["id"]
     )

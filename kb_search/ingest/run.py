@@ -165,6 +165,7 @@ class _Run:
                 document,
                 collection=self._collection,
                 reading=self.reading,
+                planned_for=None if old is None else old.sha256,
             )
         except DatabaseError as error:
             if not (error.sqlstate or "").startswith(_OF_ONE_FILE):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kb_search import KnowledgeBase, QueryError
-from kb_search.documents import read_many
+from kb_search.documents import Document, Found, read_many
 from kb_search.ingest import run as ingest_run
 from kb_search.ingest.keeping import keep_document
 from tests.documents.making import manual_outline, write_docx
@@ -281,18 +281,38 @@ async def test_a_searcher_sees_the_old_text_or_the_new_never_a_mixture(
 
 
 async def test_a_run_that_was_overtaken_does_not_bring_the_document_twice(kb, folder):
-    from kb_search.documents import Found, read_document
+    outcomes = [await keep(kb, folder, await read(folder), planned_for=None) for _ in range(2)]
+    assert outcomes == ["added", "skipped"]
 
-    path = folder / "manual.md"
-    found = Found(path, folder, "manual.md")
-    document = read_document(path)
-    outcomes = [
-        await keep_document(
-            kb.database, found, document, collection=kb.settings.collection, reading="x"
-        )
-        for _ in range(2)
-    ]
-    assert [kept.outcome for kept in outcomes] == ["added", "skipped"]
+
+async def test_a_run_that_was_overtaken_does_not_bring_an_older_text_back(kb, folder):
+    old = await read(folder)
+    assert await keep(kb, folder, old, planned_for=None) == "added"
+    (folder / "manual.md").write_text("# Manual\n\nEl segundo texto.\n")
+    slow = await read(folder)
+    (folder / "manual.md").write_text("# Manual\n\nEl tercer texto.\n")
+    fast = await read(folder)
+    assert await keep(kb, folder, fast, planned_for=old.sha256) == "replaced"
+    assert await keep(kb, folder, slow, planned_for=old.sha256) == "skipped"
+    assert (await sections(kb))["Manual"][1] == "El tercer texto."
+
+
+async def read(folder) -> Document:
+    ((_, document),) = [pair async for pair in read_many([folder / "manual.md"])]
+    assert isinstance(document, Document)
+    return document
+
+
+async def keep(kb, folder, document: Document, *, planned_for: str | None) -> str:
+    kept = await keep_document(
+        kb.database,
+        Found(folder / "manual.md", folder, "manual.md"),
+        document,
+        collection=kb.settings.collection,
+        reading="x",
+        planned_for=planned_for,
+    )
+    return kept.outcome
 
 
 async def test_an_interrupted_run_keeps_what_it_had_and_goes_on_later(kb, tmp_path):
