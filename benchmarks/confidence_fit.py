@@ -1,6 +1,6 @@
 """The fit behind the numbers of kb_search/confidence.py, and its error on collections left out.
 
-    python benchmarks/confidence_fit.py --data DIR [--evidence FILE]
+    python benchmarks/confidence_fit.py --data DIR [--without NAME ...] [--evidence FILE]
 
 DIR is as for benchmarks/quality.py. The evidence is that of the real search: what
 `kb_search.confidence.evidence` gives while the public search answers. Two logistic models are
@@ -14,39 +14,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import math
-import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-from unittest.mock import patch
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from kb_search import KnowledgeBase, Settings
-from kb_search.confidence import Evidence, evidence, probability
-from kb_search.evaluation.folder import Question
+from confidence_examples import Example, gathered, read, write
+from kb_search.confidence import Evidence, probability
 from kb_search.evaluation.measures import Outcome, calibration_error
-from quality_collections import PLAIN, Load, loads
-from quality_engines import KbSearch
+from quality_collections import PLAIN
 from quality_measures import calibration_floor
 
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 Models: TypeAlias = "tuple[Logistic, Logistic]"
 
-# What is asked: of the FAQs also with slips, of the larger collections a sample, and so many of
-# the questions out of scope.
-FAQ_VARIANTS = (PLAIN, "noaccent_typo")
-MOST_OF_OTHERS = 330
-OUTSIDE_OF_FAQ = 170
-OUTSIDE_OF_OTHERS = 64
 # The aim of the fit: an FAQ as its users will keep it has aliases.
 WITHOUT_ALIASES = 0.7
 # One question out of scope beside two in scope would already be a chatty public.
@@ -73,23 +60,6 @@ RIGHT: Mapping[str, Callable[[Evidence], float]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    """One question asked: what its first hit had for it (None where no word was found)."""
-
-    collection: str
-    faq: bool
-    aliases: bool
-    variant: str
-    in_scope: bool
-    right: bool
-    evidence: Evidence | None
-
-    @property
-    def group(self) -> tuple[str, bool, str, bool]:
-        return self.collection, self.aliases, self.variant, self.in_scope
-
-
 @dataclass(frozen=True)
 class Logistic:
     """A logistic model over named features of the evidence."""
@@ -105,63 +75,6 @@ class Logistic:
     def __str__(self) -> str:
         terms = zip(self.coefficients, self.features, strict=True)
         return f"{self.intercept:+.2f} " + " ".join(f"{c:+.2f}*{name}" for c, name in terms)
-
-
-_box: ContextVar[list[Evidence]] = ContextVar("_box")
-
-
-def _kept(*arguments: Any) -> Evidence:
-    found = evidence(*arguments)
-    _box.get().append(found)
-    return found
-
-
-async def gather(kb: KnowledgeBase, data: Path) -> list[Example]:
-    """Ask everything through the public search, and keep the evidence that it saw."""
-    examples: list[Example] = []
-    engine = KbSearch(kb, "lexical")
-    with patch("kb_search.search.evidence", _kept):
-        for load in loads(data):
-            if load.kind == "mixture" or load.name.endswith("_en"):
-                continue
-            await engine.load(load.entries)
-            try:
-                examples += await _ask(engine, load)
-            finally:
-                await engine.drop()
-            print(f"{load.name}: {len(examples)} so far", file=sys.stderr)
-    return examples
-
-
-async def _ask(engine: KbSearch, load: Load) -> list[Example]:
-    faq = load.kind == "faq"
-    variants = FAQ_VARIANTS if faq and load.aliases else (PLAIN,)
-    outside = _some(load.out_of_scope, OUTSIDE_OF_FAQ if faq else OUTSIDE_OF_OTHERS)
-    examples = []
-    for variant in (name for name in variants if name in load.asked):
-        asked = [*(load.asked[variant] if faq else _some(load.asked[variant], MOST_OF_OTHERS))]
-        in_scope = len(asked)
-        if variant == PLAIN:
-            asked += [Question(id="", text=text, right=frozenset()) for text in outside]
-        for nr, question in enumerate(asked):
-            _box.set([])
-            (outcome,) = await engine.ask([question])
-            examples.append(
-                Example(
-                    collection=load.name,
-                    faq=faq,
-                    aliases=load.aliases,
-                    variant=variant,
-                    in_scope=nr < in_scope,
-                    right=outcome.rank == 1,
-                    evidence=next(iter(_box.get()), None),
-                )
-            )
-    return examples
-
-
-def _some(values: Sequence[Any], most: int) -> Sequence[Any]:
-    return values[:: -(-len(values) // most)] if values else values
 
 
 def fit(examples: Sequence[Example]) -> Models:
@@ -290,24 +203,10 @@ def _judged(
     ]
 
 
-async def gathered(data: Path, folder: Path) -> list[Example]:
-    settings = Settings() if os.environ.get("KB_SEARCH_DSN") else Settings(data_dir=folder)
-    async with KnowledgeBase.open(settings) as kb:
-        await kb.initialise()
-        return await gather(kb, data)
-
-
-def read(path: Path) -> list[Example]:
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    return [
-        Example(**{**row, "evidence": Evidence(**row["evidence"]) if row["evidence"] else None})
-        for row in rows
-    ]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--without", nargs="+", default=(), metavar="NAME", help="not these")
     parser.add_argument("--evidence", type=Path, metavar="FILE", help="keep the evidence there")
     arguments = parser.parse_args()
     if arguments.evidence and arguments.evidence.exists():
@@ -316,8 +215,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             examples = asyncio.run(gathered(arguments.data, Path(folder)))
         if arguments.evidence:
-            document = json.dumps([asdict(one) for one in examples])
-            arguments.evidence.write_text(document, encoding="utf-8")
+            write(arguments.evidence, examples)
+    examples = [one for one in examples if one.collection not in arguments.without]
     models = fit(examples)
     print(f"{len(examples)} questions\n")
     print(f"answered  {models[0]}")

@@ -21,12 +21,11 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from kb_search import KnowledgeBase, Settings
 from kb_search.evaluation.folder import Question
 from kb_search.evaluation.measures import Outcome
-from kb_search.models import Mode
 from quality_collections import PLAIN, Load, loads
 from quality_engines import Bm25s, Engine, KbSearch, Tantivy, UsualRecipe
 from quality_measures import RESAMPLES, SEED
@@ -83,7 +82,7 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     asked: list[Asked] = []
     async with KnowledgeBase.open(settings) as kb:
         await kb.initialise()
-        engines: list[Engine] = [KbSearch(kb, arguments.mode)]
+        engines: list[Engine] = [KbSearch(kb)]
         if not arguments.alone:
             engines += [UsualRecipe(kb), Bm25s(), Tantivy()]
         server = await kb.pool.fetchval("SHOW server_version")
@@ -109,7 +108,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK} questions of a kind")
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these collections")
     parser.add_argument("--alone", action="store_true", help="kb_search alone")
-    parser.add_argument("--mode", choices=get_args(Mode), default="lexical", help="of kb_search")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every number there too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
