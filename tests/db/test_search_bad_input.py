@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kb_search import Entry
+from kb_search.words import fold
 
 SHORT = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -149,3 +150,11 @@ async def test_any_filter_is_a_result(kb, section, tag, value, collection):
         "tarifas", section=section, tags=[tag], metadata={value: value}, collection=collection
     )
     assert result.hits == ()
+
+
+async def test_folding_is_that_of_the_database_for_spanish_words(portfolio):
+    words = ["Facturación", "AÑOS", "ﬁel", "an\u0303o", "so\u00adft", "ÁÉÍÓÚÜ", "Ç", "à"]
+    there = await portfolio.pool.fetch(
+        "SELECT kb_search.fold(w) AS w FROM unnest($1::text[]) AS w", words
+    )
+    assert [row["w"] for row in there] == [fold(word) for word in words]
