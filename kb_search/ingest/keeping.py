@@ -60,7 +60,14 @@ async def keep_document(
     for attempt in range(1, _TRIES + 1):
         try:
             async with database.transaction() as connection:
-                return await _keep(connection, found, document, collection, reading, planned_for)
+                return await _keep(
+                    connection,
+                    found,
+                    document,
+                    collection=collection,
+                    reading=reading,
+                    planned_for=planned_for,
+                )
         except DatabaseError as error:
             if error.sqlstate != _DEADLOCK or attempt == _TRIES:
                 raise
