@@ -218,7 +218,7 @@ def test_the_samples_load_and_answer(capsys, clean_environment, schema_database)
 def test_ask_gives_the_fields_of_a_result_and_its_hits(seeded):
     answer = seeded("ask", "cuando", "llega", "mi", "pedido")
     assert answer.code == 0
-    fields = set(SearchResult.__dataclass_fields__) - {"explanation"}
+    fields = set(SearchResult.__dataclass_fields__) - {"explanation", "documents"}
     assert set(answer.document) == fields
     first = answer.document["hits"][0]
     assert set(first) == set(Hit.__dataclass_fields__)
