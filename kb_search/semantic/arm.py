@@ -113,6 +113,7 @@ async def _near(
             embedder.model,
             len(question),
             question,
+            state["alias_excess"],
             *filters,
             CANDIDATES,
             timeout_s=timeout_s,
@@ -122,7 +123,7 @@ async def _near(
     return Near(
         embedder.model,
         question,
-        Levels(state["apart"], state["near"]),
+        Levels(state["apart"], state["near"], state["alias_excess"]),
         {row["entry_id"]: row["cosine"] for row in records},
         missing,
     )
@@ -182,6 +183,7 @@ async def cosines(
         near.model,
         len(near.question),
         near.question,
+        near.levels.alias_excess,
         timeout_s=timeout_s,
     )
     return {row["entry_id"]: row["cosine"] for row in records}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from kb_search.semantic.numbers import unit_vectors
@@ -30,18 +30,22 @@ _PAIRS = (
     ("en qué idiomas trabajáis", "Hablamos español, inglés y portugués con nuestros clientes."),
     ("se puede ir con perro", "Las mascotas son bienvenidas si van atadas con correa."),
 )
+# An alias must be nearer to a question than questions are to one another, by this factor.
+_ALIAS_FACTOR = 1.3
 _LEAST_RISE = 0.01
 _USUAL_RISE = 0.2
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Two cosines of a model (-1..1): of a question with texts about something else, and with its
-    answer.
+    """Cosines of a model (-1..1): of a question with texts about something else (`apart`) and with
+    its answer (`near`). Questions are nearer to each other than to texts, whatever they are about:
+    `alias_excess` is what an alias owes to that.
     """
 
     apart: float
     near: float
+    alias_excess: float = 0.0
 
     def nearness(self, cosine: float) -> float:
         """The cosine on the model's own scale: 0 for something else, 1 for a usual answer."""
@@ -68,9 +72,12 @@ async def measured_levels(embedder: Embedder, *, dimension: int | None) -> tuple
         _cosine(asked[i], told[j]) for i, j in product(range(len(_PAIRS)), repeat=2) if i != j
     ]
     level = _mean(apart)
+    asked_alike = [_cosine(a, b) for a, b in combinations(asked, 2)]
+    excess = max(0.0, _ALIAS_FACTOR * (_mean(asked_alike) - level))
     # a model that cannot tell them apart has no scale of its own: one like most models'
     rise = _mean(near) - level
-    return Levels(level, level + (rise if rise > _LEAST_RISE else _USUAL_RISE)), len(asked[0])
+    near_level = level + (rise if rise > _LEAST_RISE else _USUAL_RISE)
+    return Levels(level, near_level, excess), len(asked[0])
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:

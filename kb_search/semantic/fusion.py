@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W_]+")
 # What a whole match by words adds to the nearness in meaning (benchmarks/semantic_quality.py).
-_WORDS = 3.0
+_WORDS = 2.25
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,7 @@ class Maker:
             self._dimension,
             levels.apart,
             levels.near,
+            levels.alias_excess,
         )
         async with self.database.transaction() as connection:
             if new:

@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS kb_search.vector_model (
     dimension integer NOT NULL CHECK (dimension BETWEEN 1 AND 16000),
     apart real NOT NULL, -- a usual cosine of a question with a text about something else
     near real NOT NULL, -- and with its answer
+    alias_excess real NOT NULL, -- by how much questions are nearer to each other than to texts
     PRIMARY KEY (model, collection)
 );
 
@@ -275,12 +276,13 @@ BEGIN
 
         -- exact, up to 6,000 vectors: more would take too long
         CREATE OR REPLACE FUNCTION kb_search.nearest_entries(
-            in_collection text, of_model text, of_dimension integer, question real[],
+            in_collection text, of_model text, of_dimension integer, question real[], alias_excess real,
             in_section text, with_tags text[], with_metadata jsonb, of_documents bigint[], most integer
         ) RETURNS TABLE (entry_id bigint, cosine real)
         LANGUAGE sql STABLE PARALLEL SAFE
         AS $body$
-            SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question))) AS cosine
+            SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
+                - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
             FROM kb_search.vector AS v
             JOIN kb_search.entry AS e ON e.id = v.entry_id AND e.collection = v.collection
             WHERE v.collection = in_collection AND v.model = of_model
@@ -328,7 +330,7 @@ BEGIN
     -- shared with others. Where an index is wanted and not there yet, the plan is exact too.
     EXECUTE format($sql$
         CREATE OR REPLACE FUNCTION kb_search.nearest_entries(
-            in_collection text, of_model text, of_dimension integer, question real[],
+            in_collection text, of_model text, of_dimension integer, question real[], alias_excess real,
             in_section text, with_tags text[], with_metadata jsonb, of_documents bigint[], most integer
         ) RETURNS TABLE (entry_id bigint, cosine real)
         LANGUAGE plpgsql STABLE PARALLEL SAFE %2$s
@@ -344,7 +346,8 @@ BEGIN
             THEN
                 RETURN QUERY
                 SELECT v.entry_id, kb_search.blended_cosine(array_agg(
-                    (-(v.numbers::%1$s.vector OPERATOR(%1$s.<#>) question::%1$s.vector))::real)) AS cosine
+                    (-(v.numbers::%1$s.vector OPERATOR(%1$s.<#>) question::%1$s.vector))::real
+                    - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
                 FROM kb_search.vector AS v
                 WHERE v.collection = in_collection AND v.model = of_model
                     AND array_length(v.numbers, 1) = of_dimension
@@ -373,21 +376,22 @@ BEGIN
                                     AND ($7 IS NULL OR e.document_id = ANY ($7))))
                         ORDER BY v.numbers::%1$s.vector(%%1$s) OPERATOR(%1$s.<=>) $1::%1$s.vector(%%1$s)
                         LIMIT %%3$s
-                    ) AS n), %%2$L, %%1$s, $1) AS c
+                    ) AS n), %%2$L, %%1$s, $1, $8) AS c
                 ORDER BY c.cosine DESC, c.entry_id LIMIT %%4$s
             $query$, of_dimension, of_model, most * 5 / 2, most)
-            USING question, in_collection, in_section, with_tags, with_metadata, NOT filtered, of_documents;
+            USING question, in_collection, in_section, with_tags, with_metadata, NOT filtered, of_documents, alias_excess;
         END
         $body$ $sql$, ext.schema, settings);
 END
 $do$;
 
 CREATE OR REPLACE FUNCTION kb_search.entry_cosines(
-    of_entries bigint[], of_model text, of_dimension integer, question real[]
+    of_entries bigint[], of_model text, of_dimension integer, question real[], alias_excess real
 ) RETURNS TABLE (entry_id bigint, cosine real)
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
-    SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)))
+    SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
+        - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END))
     FROM kb_search.vector AS v
     WHERE v.entry_id = ANY (of_entries) AND v.model = of_model AND array_length(v.numbers, 1) = of_dimension
     GROUP BY v.entry_id

@@ -1,16 +1,16 @@
 -- vector_models --
 -- The models of which vectors are wanted somewhere. $1 text: model or null for all
--- Columns: model (text), collection (text, '' for every one), dimension (integer), apart, near (real).
-SELECT m.model, m.collection, m.dimension, m.apart, m.near FROM kb_search.vector_model AS m
+-- Columns: model (text), collection (text, '' for every one), dimension (integer), apart, near, alias_excess (real).
+SELECT m.model, m.collection, m.dimension, m.apart, m.near, m.alias_excess FROM kb_search.vector_model AS m
 WHERE $1::text IS NULL OR m.model = $1::text
 ORDER BY m.model, m.collection;
 
 -- want_vectors --
 -- Notes that vectors of a model are wanted. $1 text: model · $2 text: collection, '' for every one
 -- $3 integer: numbers in a vector · $4 real, $5 real: usual cosines of a question with texts about
--- something else and with its answer. A row where that is new.
-INSERT INTO kb_search.vector_model (model, collection, dimension, apart, near)
-VALUES ($1::text, $2::text, $3::integer, $4::real, $5::real)
+-- something else and with its answer · $6 real: what to take from an alias's. A row where that is new.
+INSERT INTO kb_search.vector_model (model, collection, dimension, apart, near, alias_excess)
+VALUES ($1::text, $2::text, $3::integer, $4::real, $5::real, $6::real)
 ON CONFLICT DO NOTHING
 RETURNING model;
 
@@ -183,10 +183,10 @@ SELECT e.extversion AS version FROM pg_catalog.pg_extension AS e WHERE e.extname
 -- vector_state --
 -- Whether a collection can be searched by meaning. $1 text: collection · $2 text: model
 -- $3 integer: count the missing ones up to here
--- One row: dimension (integer), apart, near (real), all null where the model has no vector here;
+-- One row: dimension (integer), apart, near, alias_excess (real), all null where the model has no vector here;
 --   entries (bigint); waiting (bigint, at most $3): entries whose vectors are to be made; others
 --   (boolean): there are vectors here, of another model.
-SELECT m.dimension, m.apart, m.near,
+SELECT m.dimension, m.apart, m.near, m.alias_excess,
     (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.entry_count AS c
         WHERE c.collection = $1::text) AS entries,
     (SELECT count(*) FROM (SELECT FROM kb_search.vector_job AS j
@@ -195,7 +195,7 @@ SELECT m.dimension, m.apart, m.near,
         SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text) AS others
 FROM (SELECT) AS one
 LEFT JOIN LATERAL (
-    SELECT m.model, m.dimension, m.apart, m.near FROM kb_search.vector_model AS m
+    SELECT m.model, m.dimension, m.apart, m.near, m.alias_excess FROM kb_search.vector_model AS m
     WHERE m.model = $2::text
         AND EXISTS (SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text AND v.model = $2::text)
     LIMIT 1
@@ -204,11 +204,12 @@ LEFT JOIN LATERAL (
 -- nearest_entries --
 -- The entries nearest in meaning, each by its two nearest vectors, nearest first.
 -- $1 text: collection · $2 text: model · $3 integer: dimension · $4 real[]: the question, length 1
--- $5 text: section or null · $6 text[]: tags or null · $7 jsonb: metadata or null
--- $8 bigint[]: documents or null · $9 integer: rows
+-- $5 real: what to take from an alias's cosine · $6 text: section or null · $7 text[]: tags or null
+-- $8 jsonb: metadata or null · $9 bigint[]: documents or null · $10 integer: rows
 -- Columns: entry_id (bigint), cosine (real, -1..1).
 SELECT n.entry_id, n.cosine FROM kb_search.nearest_entries(
-    $1::text, $2::text, $3::integer, $4::real[], $5::text, $6::text[], $7::jsonb, $8::bigint[], $9::integer) AS n;
+    $1::text, $2::text, $3::integer, $4::real[], $5::real, $6::text, $7::text[], $8::jsonb, $9::bigint[],
+    $10::integer) AS n;
 
 -- scored_entries --
 -- Entries by id, with what the words say for each (0 where it holds none); without those that do not
@@ -224,6 +225,7 @@ SELECT s.* FROM kb_search.scored_entries(
 -- cosines --
 -- How near entries are in meaning, each by its two nearest vectors.
 -- $1 bigint[]: entries · $2 text: model · $3 integer: dimension · $4 real[]: the question, length 1
+-- $5 real: what to take from an alias's cosine
 -- Columns: entry_id (bigint), cosine (real, -1..1); no row for an entry without a vector.
 SELECT c.entry_id, c.cosine
-FROM kb_search.entry_cosines($1::bigint[], $2::text, $3::integer, $4::real[]) AS c;
+FROM kb_search.entry_cosines($1::bigint[], $2::text, $3::integer, $4::real[], $5::real) AS c;
