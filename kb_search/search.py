@@ -19,7 +19,7 @@ from kb_search.models import DocumentInfo, Hit, Mode, SearchResult, Syntax
 from kb_search.reading import Reading, read_question
 from kb_search.semantic.answer import answer_with_meaning
 from kb_search.semantic.arm import CANDIDATES, ended
-from kb_search.words import Question, clean, or_query, storable
+from kb_search.words import Question, clean, or_query, storable, storable_json
 
 if TYPE_CHECKING:
     import asyncio
@@ -118,13 +118,13 @@ def _filters(
     if metadata is not None and not isinstance(metadata, Mapping):
         raise QueryError("metadata must be an object")
     try:
-        as_json = None if metadata is None else json.dumps(dict(metadata), allow_nan=False)
+        as_json = None if metadata is None else json.dumps(storable_json(metadata), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise QueryError(f"metadata is not JSON: {error}") from None
     return fts.Filters(
         section=None if section is None else storable(section),
         tags=tuple(storable(tag) for tag in tags) if tags else None,
-        metadata=None if as_json is None else as_json.replace("\\u0000", ""),
+        metadata=as_json,
     )
 
 
@@ -175,11 +175,15 @@ async def run_search(
     """
     started = time.perf_counter()
     filters = request.filters
-    arm = None if meaning is None else meaning.ask(
-        request.question.text,
-        mode=request.mode,
-        collection=request.collection,
-        filters=(filters.section, filters.tags, filters.metadata, filters.documents),
+    arm = (
+        None
+        if meaning is None
+        else meaning.ask(
+            request.question.text,
+            mode=request.mode,
+            collection=request.collection,
+            filters=(filters.section, filters.tags, filters.metadata, filters.documents),
+        )
     )
     degraded: tuple[str, ...] = ()
     try:
@@ -202,8 +206,7 @@ async def run_search(
         confidence=found.confidence,
         corrections=reading.corrections,
         degraded=degraded,
-        truncated=request.question.truncated
-        or len(reading.terms) >= request.settings.max_question_words,
+        truncated=reading.question.truncated,
         took_ms=(time.perf_counter() - started) * 1000,
         explanation=explanation(reading, found.first) if request.explain else (),
         documents=found.apis,
