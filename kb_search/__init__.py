@@ -3,6 +3,7 @@
 from kb_search.errors import (
     ConfigError,
     DatabaseError,
+    DocumentError,
     EmbedderFailed,
     ExtensionMissing,
     KbError,
@@ -21,6 +22,7 @@ from kb_search.settings import Settings
 __all__ = [
     "ConfigError",
     "DatabaseError",
+    "DocumentError",
     "EmbedderFailed",
     "Entry",
     "ExtensionMissing",

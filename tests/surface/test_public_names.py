@@ -6,6 +6,7 @@ def test_the_package_exports_exactly_its_public_names():
     assert sorted(kb_search.__all__) == [
         "ConfigError",
         "DatabaseError",
+        "DocumentError",
         "EmbedderFailed",
         "Entry",
         "ExtensionMissing",
