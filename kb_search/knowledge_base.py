@@ -511,7 +511,7 @@ class KnowledgeBase:
 
     async def doctor(self) -> list[Check]:
         """What is well and what is not, with what to do about it."""
-        return await schema.examine(self.database)
+        return [*await schema.examine(self.database), *await self.meaning.examine()]
 
     async def rebuild(self, *, collection: str | None = None) -> RebuildReport:
         """Makes everything derived again: of one collection, or of all."""

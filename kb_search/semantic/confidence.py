@@ -1,4 +1,11 @@
-"""How sure the first hit is, where both words and meaning speak for it."""
+"""How sure the first hit is, where both words and meaning speak for it.
+
+Fitted with the offline default embedder on eight FAQ collections (with and without aliases, each
+weighing the same) and questions that none of them answers. With the tested collection left out,
+.958 of the questions in scope are answered confidently and .955 of the others flagged (means, with
+aliases; benchmarks/semantic_quality.py measures it). Nearness is on each model's own scale, so that
+another embedder's differs less.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +71,23 @@ def probability(evidence: Evidence) -> float:
     Two logistic models: that the collection answers the question at all decides about the half,
     that the first hit is the one which does about the rest.
     """
-    answered = _logistic(0.0)
-    right = _logistic(0.0)
+    answered = _logistic(
+        -14.3
+        + 4.37 * evidence.nearness
+        + 0.65 * evidence.words
+        + 2.56 * evidence.coverage
+        - 0.45 * evidence.background
+        + 2.01 * math.log(1 + evidence.chars)
+        + 3.05 * evidence.spread
+        + 0.14 * evidence.lead
+    )
+    right = _logistic(
+        -1.24
+        + 2.25 * evidence.lead
+        + 0.55 * evidence.nearness
+        - 0.72 * evidence.words
+        + 0.91 * evidence.coverage
+    )
     if answered < 0.5:
         return answered * right
     return max(0.5, right)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kb_search.errors import ConfigError, QueryError
+from kb_search.errors import ConfigError, DatabaseError, QueryError
+from kb_search.models import Check
 from kb_search.semantic.arm import Filters, Near, near
 from kb_search.semantic.breaker import Breaker
 from kb_search.semantic.embedders import Embedder, embedder_name, open_embedder
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 _NONE_THERE = (
     "no embedder is set up: pip install 'kb-search[semantic]', or name one in KB_SEARCH_EMBEDDER"
+)
+
+_WITHOUT_PGVECTOR = (
+    "missing: vectors are compared one by one, and not at all in collections with more than 6,000 of"
+    " them; install pgvector on the server and run `kb-search init`"
 )
 
 
@@ -105,6 +111,35 @@ class Meaning:
         maker = self._maker(collection)
         await maker.prepare()
         await keep_making(maker, poll_s=self._settings.embed_poll_s)
+
+    async def examine(self) -> list[Check]:
+        """What the doctor says of vectors; nothing where the schema is missing."""
+        try:
+            pgvector = await self._database.read("pgvector_version")
+            models = await self.models()
+            progress = await self.progress(collection=None) if self._name else []
+        except DatabaseError:
+            return []  # told of already
+        waiting = sum(each.waiting for each in progress) if models else 0
+        failed = sum(each.failed for each in progress) if models else 0
+        return [
+            Check(name="pgvector", level="ok", message=f"version {pgvector[0]['version']}")
+            if pgvector
+            else Check(name="pgvector", level="warning", message=_WITHOUT_PGVECTOR),
+            Check(
+                name="meaning",
+                level="warning" if failed else "ok",
+                message=self._told(waiting, failed),
+            ),
+        ]
+
+    def _told(self, waiting: int, failed: int) -> str:
+        if self._name is None:
+            return "no embedder: questions are answered by their words"
+        told = f"embedder {self._name}, {waiting} entries wait for vectors"
+        if not failed:
+            return told
+        return f"{told}, {failed} of them failed before: `kb-search embed --status` says why"
 
     async def progress(self, *, collection: str | None) -> list[Progressed]:
         """How far the vectors of the embedder's model are, a collection each."""
