@@ -89,6 +89,10 @@ async def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         most = QUICK if arguments.quick else None
         for load in loads(arguments.data, only=arguments.only, most=most):
             asked += await measure(load, engines)
+    if not asked:
+        sys.exit(
+            f"nothing to measure in {arguments.data}: no folder with corpus.jsonl and qrels.tsv"
+        )
     tables = list(rows(asked))
     judged = judgements(asked, [engine.name for engine in engines if engine.judges])
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
