@@ -118,8 +118,8 @@ async def _near(
             CANDIDATES,
             timeout_s=timeout_s,
         )
-        if not records and not any(filters):
-            missing = ("pgvector: missing, and too many vectors to compare without it", *missing)
+        if not records and not state["pgvector"] and not any(filters):
+            missing = ("pgvector: missing", *missing)
     return Near(
         embedder.model,
         question,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kb_search.semantic.embedders import Embedder
 
 _PAIRS = (
-    ("¿A qué hora abre la tienda?", "Horario: de lunes a sábado, de nueve a siete."),
+    ("¿A qué hora abre la tienda?", "Horario: lunes a sábado, de nueve a siete."),
     ("como recupero mi clave", "Para restablecer la contraseña, pulse el enlace de acceso."),
-    ("cuánto tarda en llegar el pedido", "Los envíos se entregan en un plazo de tres a cinco días."),
+    ("cuánto tarda en llegar el pedido", "Los envíos llegan en un plazo de tres a cinco días."),
     ("puedo devolver unos zapatos", "Se admiten devoluciones y cambios durante treinta días."),
     ("¿Aceptan tarjeta?", "Formas de pago: efectivo, tarjeta de crédito y transferencia."),
     ("qué papeles necesito para matricularme", "Documentos de inscripción: DNI, foto y título."),

@@ -1,6 +1,6 @@
 """Embedders behind HTTP: Ollama, and whatever speaks OpenAI's way (vLLM, LM Studio, llama.cpp).
 
-The standard library's client, in threads, each of which keeps its connection.
+The standard library's client, in threads; connections are kept.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import local
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -52,7 +53,7 @@ class Endpoint:
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout_s = timeout_s
-        self._kept = local()
+        self._idle: deque[http.client.HTTPConnection] = deque()
         self._threads = ThreadPoolExecutor(_THREADS, "kb-search-embedder")
 
     async def embed(self, texts: Sequence[str], *, kind: Kind) -> Sequence[Sequence[float]]:
@@ -62,6 +63,8 @@ class Endpoint:
 
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
+        while self._idle:
+            self._idle.pop().close()
 
     def _ask(self, texts: list[str]) -> Sequence[Sequence[float]]:
         payload = json.dumps(self._body(texts)).encode()
@@ -90,19 +93,15 @@ class Endpoint:
             ) from error
 
     def _post(self, payload: bytes) -> tuple[int, bytes]:
-        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
-        if kept is not None:
-            try:
-                return self._exchange(kept, payload)
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-                pass  # the other side let go of an idle connection
+        # none may be idle, or the other side may have let go of it
+        with suppress(IndexError, http.client.RemoteDisconnected, ConnectionError):
+            return self._exchange(self._idle.pop(), payload)
         make = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         return self._exchange(make(self._host, self._port, timeout=self._timeout_s), payload)
 
     def _exchange(
         self, connection: http.client.HTTPConnection, payload: bytes
     ) -> tuple[int, bytes]:
-        self._kept.connection = None
         try:
             connection.request("POST", self._path, payload, self._headers)
             response = connection.getresponse()
@@ -113,7 +112,7 @@ class Endpoint:
         if not response.isclosed():  # there was more
             connection.close()
             raise EmbedderFailed(f"the embedder at {self._host} sent more than {_MOST_BYTES} bytes")
-        self._kept.connection = connection
+        self._idle.append(connection)
         return response.status, answer
 
 

@@ -24,8 +24,8 @@ _NONE_THERE = (
 )
 
 _WITHOUT_PGVECTOR = (
-    "missing: vectors are compared one by one, and not at all in collections with more than 6,000 of"
-    " them; install pgvector on the server and run `kb-search init`"
+    "missing: vectors are compared one by one, and not at all in collections with more than 6,000"
+    " of them; install pgvector on the server and run `kb-search init`"
 )
 
 

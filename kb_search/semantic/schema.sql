@@ -7,7 +7,7 @@
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector') THEN
-        -- never into kb_search itself, where a table has the name of the extension's type
+        -- never into kb_search itself, which is dropped with what is in it
         IF to_regnamespace('public') IS NOT NULL AND has_schema_privilege('public', 'CREATE') THEN
             CREATE EXTENSION vector SCHEMA public;
         ELSE
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS kb_search.vector_model (
 -- A row a part of an entry: its title, its title with the content (a passage of it), each alias.
 -- `digest` is md5 of the exact text, `numbers` has length 1. No foreign key: with one, TRUNCATE of
 -- the entries would be refused; triggers keep vectors and entries together.
-CREATE TABLE IF NOT EXISTS kb_search.vector (
+CREATE TABLE IF NOT EXISTS kb_search.embedding (
     entry_id bigint NOT NULL,
     model text NOT NULL,
     digest text NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS kb_search.vector (
     PRIMARY KEY (entry_id, model, digest)
 );
 -- numbers do not compress, and trying costs time
-ALTER TABLE kb_search.vector ALTER COLUMN numbers SET STORAGE EXTERNAL;
+ALTER TABLE kb_search.embedding ALTER COLUMN numbers SET STORAGE EXTERNAL;
 
 -- Entries whose vectors are to be made. Workers lock rows while they make them; nobody else waits
 -- for such a lock.
@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS kb_search.vector_job (
 );
 
 -- search: the vectors of one collection, compared exactly
-CREATE INDEX IF NOT EXISTS vector_collection ON kb_search.vector (collection, model, entry_id);
+CREATE INDEX IF NOT EXISTS embedding_collection ON kb_search.embedding (collection, model, entry_id);
 -- triggers: the jobs of an entry
 CREATE INDEX IF NOT EXISTS vector_job_entry ON kb_search.vector_job (entry_id);
 
@@ -105,13 +105,13 @@ BEGIN
         WHERE (o.collection, o.title, o.heading_path, o.aliases, o.content)
             IS DISTINCT FROM (n.collection, n.title, n.heading_path, n.aliases, n.content)
     ), stale AS (
-        DELETE FROM kb_search.vector AS v USING changed AS c
+        DELETE FROM kb_search.embedding AS v USING changed AS c
         WHERE v.entry_id = c.id AND (c.gone
             OR v.part = 'title' AND c.other_title
             OR v.part = 'content' AND c.other_content
             OR v.part = 'alias' AND v.digest NOT IN (SELECT md5(btrim(a)) FROM unnest(c.aliases) AS a))
     )
-    UPDATE kb_search.vector AS v SET collection = c.collection
+    UPDATE kb_search.embedding AS v SET collection = c.collection
     FROM changed AS c
     WHERE v.entry_id = c.id AND NOT c.gone AND v.collection <> c.collection
         AND NOT (v.part = 'title' AND c.other_title OR v.part = 'content' AND c.other_content
@@ -138,7 +138,7 @@ CREATE OR REPLACE FUNCTION kb_search.remove_vectors() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM kb_search.vector AS v USING changed_rows AS r WHERE v.entry_id = r.id;
+    DELETE FROM kb_search.embedding AS v USING changed_rows AS r WHERE v.entry_id = r.id;
     DELETE FROM kb_search.vector_job AS j USING (
         SELECT k.model, k.collection, k.entry_id FROM kb_search.vector_job AS k
         WHERE k.entry_id IN (SELECT r.id FROM changed_rows AS r)
@@ -153,7 +153,7 @@ CREATE OR REPLACE FUNCTION kb_search.forget_vectors() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM kb_search.vector;
+    DELETE FROM kb_search.embedding;
     DELETE FROM kb_search.vector_job AS j USING (
         SELECT k.model, k.collection, k.entry_id FROM kb_search.vector_job AS k FOR UPDATE SKIP LOCKED
     ) AS free
@@ -283,7 +283,7 @@ BEGIN
         AS $body$
             SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
                 - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
-            FROM kb_search.vector AS v
+            FROM kb_search.embedding AS v
             JOIN kb_search.entry AS e ON e.id = v.entry_id AND e.collection = v.collection
             WHERE v.collection = in_collection AND v.model = of_model
                 AND array_length(v.numbers, 1) = of_dimension
@@ -292,7 +292,7 @@ BEGIN
                 AND (with_metadata IS NULL OR e.metadata @> with_metadata)
                 AND (of_documents IS NULL OR e.document_id = ANY (of_documents))
                 AND (SELECT count(*) FROM (
-                    SELECT FROM kb_search.vector AS w
+                    SELECT FROM kb_search.embedding AS w
                     WHERE w.collection = in_collection AND w.model = of_model LIMIT 6001) AS few) <= 6000
             GROUP BY v.entry_id
             ORDER BY 2 DESC, 1
@@ -320,7 +320,7 @@ BEGIN
         CREATE OR REPLACE FUNCTION kb_search.vector_index_command(of_model text, of_dimension integer)
         RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
         RETURN CASE WHEN %2$L AND of_dimension <= 2000 THEN pg_catalog.format(
-            'CREATE INDEX CONCURRENTLY IF NOT EXISTS %%I ON kb_search.vector'
+            'CREATE INDEX CONCURRENTLY IF NOT EXISTS %%I ON kb_search.embedding'
             ' USING hnsw ((numbers::%1$s.vector(%%s)) %1$s.vector_cosine_ops)'
             ' WITH (m = 16, ef_construction = 100) WHERE model = %%L',
             'vector_near_' || pg_catalog.left(pg_catalog.md5(of_model), 16), of_dimension, of_model) END
@@ -342,14 +342,14 @@ BEGIN
                 OR with_metadata IS NOT NULL OR of_documents IS NOT NULL;
         BEGIN
             IF (SELECT count(*) FROM (
-                SELECT FROM kb_search.vector AS w
+                SELECT FROM kb_search.embedding AS w
                 WHERE w.collection = in_collection AND w.model = of_model LIMIT 3001) AS few) <= 3000
             THEN
                 RETURN QUERY
                 SELECT v.entry_id, kb_search.blended_cosine(array_agg(
                     (-(v.numbers::%1$s.vector OPERATOR(%1$s.<#>) question::%1$s.vector))::real
                     - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
-                FROM kb_search.vector AS v
+                FROM kb_search.embedding AS v
                 WHERE v.collection = in_collection AND v.model = of_model
                     AND array_length(v.numbers, 1) = of_dimension
                     AND (NOT filtered OR EXISTS (
@@ -367,7 +367,7 @@ BEGIN
                 SELECT c.entry_id, c.cosine
                 FROM kb_search.entry_cosines(ARRAY(
                     SELECT DISTINCT n.entry_id FROM (
-                        SELECT v.entry_id FROM kb_search.vector AS v
+                        SELECT v.entry_id FROM kb_search.embedding AS v
                         WHERE v.model = %%2$L AND v.collection = $2
                             AND ($6 OR EXISTS (
                                 SELECT FROM kb_search.entry AS e WHERE e.id = v.entry_id
@@ -393,7 +393,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
     SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
         - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END))
-    FROM kb_search.vector AS v
+    FROM kb_search.embedding AS v
     WHERE v.entry_id = ANY (of_entries) AND v.model = of_model AND array_length(v.numbers, 1) = of_dimension
     GROUP BY v.entry_id
 $$;

@@ -41,8 +41,8 @@ class EmbedReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Progressed:
-    """How far the vectors of a collection are: its entries, those waiting for vectors, of them those
-    that failed before and why, and the vectors there are.
+    """How far the vectors of a collection are: its entries, those waiting for vectors, of them
+    those that failed before and why, and the vectors there are.
     """
 
     collection: str

@@ -34,7 +34,7 @@ WITH again AS (
 INSERT INTO kb_search.vector_job (model, collection, entry_id)
 SELECT $1::text, e.collection, e.id FROM kb_search.entry AS e
 WHERE $2::text IN ('', e.collection)
-    AND NOT EXISTS (SELECT FROM kb_search.vector AS v WHERE v.entry_id = e.id AND v.model = $1::text)
+    AND NOT EXISTS (SELECT FROM kb_search.embedding AS v WHERE v.entry_id = e.id AND v.model = $1::text)
 ORDER BY 1, 2, 3
 ON CONFLICT DO NOTHING;
 
@@ -53,7 +53,7 @@ WITH claimed AS MATERIALIZED (
 )
 SELECT c.collection AS job_collection, c.entry_id AS id, e.title, e.heading_path, e.aliases, e.content,
     kb_search.entry_digest(e.title, e.heading_path, e.aliases, e.content) AS text_digest,
-    ARRAY(SELECT v.digest FROM kb_search.vector AS v WHERE v.entry_id = e.id AND v.model = $1::text) AS digests
+    ARRAY(SELECT v.digest FROM kb_search.embedding AS v WHERE v.entry_id = e.id AND v.model = $1::text) AS digests
 FROM claimed AS c LEFT JOIN kb_search.entry AS e ON e.id = c.entry_id AND e.collection = c.collection
 ORDER BY c.collection, c.entry_id;
 
@@ -75,12 +75,12 @@ WITH given AS MATERIALIZED (
 ), same AS MATERIALIZED (
     SELECT h.id, h.collection FROM held AS h JOIN given AS g USING (id, text_digest)
 ), stale AS (
-    DELETE FROM kb_search.vector AS v USING same AS s
+    DELETE FROM kb_search.embedding AS v USING same AS s
     WHERE v.entry_id = s.id AND v.model = $1::text AND NOT EXISTS (
         SELECT FROM unnest($9::bigint[], $10::text[]) AS k (id, digest)
         WHERE k.id = v.entry_id AND k.digest = v.digest)
 ), stored AS (
-    INSERT INTO kb_search.vector AS v (entry_id, model, digest, part, collection, numbers)
+    INSERT INTO kb_search.embedding AS v (entry_id, model, digest, part, collection, numbers)
     SELECT n.id, $1::text, n.digest, n.part, s.collection,
         ($7::real[])[(n.nr - 1) * $8::integer + 1 : n.nr * $8::integer]
     FROM unnest($4::bigint[], $5::text[], $6::text[]) WITH ORDINALITY AS n (id, part, digest, nr)
@@ -124,7 +124,7 @@ FROM (
     WHERE j.model = $1::text AND ($2::text IS NULL OR j.collection = $2::text) GROUP BY j.collection
     UNION ALL
     SELECT v.collection, 0, 0, 0, count(*), NULL
-    FROM kb_search.vector AS v
+    FROM kb_search.embedding AS v
     WHERE v.model = $1::text AND ($2::text IS NULL OR v.collection = $2::text) GROUP BY v.collection
 ) AS c
 GROUP BY collection HAVING coalesce(sum(entries), 0) + sum(waiting) > 0
@@ -151,7 +151,7 @@ WITH unwanted AS (
 ), jobs AS (
     DELETE FROM kb_search.vector_job AS j WHERE j.model = $1::text
 ), gone AS (
-    DELETE FROM kb_search.vector AS v WHERE v.model = $1::text RETURNING 1
+    DELETE FROM kb_search.embedding AS v WHERE v.model = $1::text RETURNING 1
 )
 SELECT count(*) AS vectors FROM gone;
 
@@ -162,7 +162,7 @@ SELECT count(*) AS vectors FROM gone;
 --   state (text): absent, valid, broken, or being made; drop_command (text): takes it away.
 SELECT
     CASE WHEN (SELECT count(*) FROM (
-        SELECT FROM kb_search.vector AS v WHERE v.model = $1::text LIMIT $3::integer) AS few) >= $3::integer
+        SELECT FROM kb_search.embedding AS v WHERE v.model = $1::text LIMIT $3::integer) AS few) >= $3::integer
     THEN kb_search.vector_index_command($1::text, $2::integer) END AS command,
     CASE
         WHEN i.indexrelid IS NULL THEN 'absent'
@@ -185,19 +185,20 @@ SELECT e.extversion AS version FROM pg_catalog.pg_extension AS e WHERE e.extname
 -- $3 integer: count the missing ones up to here
 -- One row: dimension (integer), apart, near, alias_excess (real), all null where the model has no vector here;
 --   entries (bigint); waiting (bigint, at most $3): entries whose vectors are to be made; others
---   (boolean): there are vectors here, of another model.
+--   (boolean): there are vectors here, of another model; pgvector (boolean): the database has it.
 SELECT m.dimension, m.apart, m.near, m.alias_excess,
     (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.entry_count AS c
         WHERE c.collection = $1::text) AS entries,
     (SELECT count(*) FROM (SELECT FROM kb_search.vector_job AS j
         WHERE j.model = $2::text AND j.collection = $1::text LIMIT $3::integer) AS few) AS waiting,
+    EXISTS (SELECT FROM pg_catalog.pg_extension AS e WHERE e.extname = 'vector') AS pgvector,
     m.model IS NULL AND EXISTS (
-        SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text) AS others
+        SELECT FROM kb_search.embedding AS v WHERE v.collection = $1::text) AS others
 FROM (SELECT) AS one
 LEFT JOIN LATERAL (
     SELECT m.model, m.dimension, m.apart, m.near, m.alias_excess FROM kb_search.vector_model AS m
     WHERE m.model = $2::text
-        AND EXISTS (SELECT FROM kb_search.vector AS v WHERE v.collection = $1::text AND v.model = $2::text)
+        AND EXISTS (SELECT FROM kb_search.embedding AS v WHERE v.collection = $1::text AND v.model = $2::text)
     LIMIT 1
 ) AS m ON true;
 

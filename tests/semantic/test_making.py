@@ -15,7 +15,7 @@ def entry(number):
 
 async def vectors(kb, collection):
     return await kb.pool.fetch(
-        "SELECT v.part, v.digest, v.entry_id FROM kb_search.vector AS v WHERE v.collection = $1",
+        "SELECT v.part, v.digest, v.entry_id FROM kb_search.embedding AS v WHERE v.collection = $1",
         collection,
     )
 
@@ -89,7 +89,7 @@ async def test_a_truncated_table_of_entries_leaves_neither_vectors_nor_jobs(
         await kb.add([entry(1)])
         await kb.pool.execute("TRUNCATE kb_search.entry")
         left = await kb.pool.fetchval(
-            "SELECT (SELECT count(*) FROM kb_search.vector)"
+            "SELECT (SELECT count(*) FROM kb_search.embedding)"
             " + (SELECT count(*) FROM kb_search.vector_job)"
         )
     assert left == 0
