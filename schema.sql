@@ -318,6 +318,9 @@ CREATE TABLE IF NOT EXISTS kb_search.entry (
     content_words integer GENERATED ALWAYS AS (pg_catalog.regexp_count(content, '\S+')) STORED
 );
 
+-- Vectors of a paragraph stay plain inside the row: unpacking them cost more than ranking them.
+ALTER TABLE kb_search.entry SET (toast_tuple_target = 8160);
+
 -- Frequencies, a row a statement that changed them: triggers only append differences, which never
 -- wait for one another; readers add them up; kb_search.fold_counts() merges them now and then.
 CREATE TABLE IF NOT EXISTS kb_search.entry_count (
@@ -390,7 +393,7 @@ CREATE INDEX IF NOT EXISTS entry_count_collection ON kb_search.entry_count (coll
 CREATE INDEX IF NOT EXISTS stem_count_stem ON kb_search.stem_count (collection, stem) INCLUDE (entries);
 CREATE INDEX IF NOT EXISTS word_count_word ON kb_search.word_count (collection, word) INCLUDE (entries);
 CREATE INDEX IF NOT EXISTS word_count_stem ON kb_search.word_count (collection, stem) INCLUDE (word, entries);
-CREATE INDEX IF NOT EXISTS spanish_word_stem ON kb_search.spanish_word (stem) INCLUDE (share);
+CREATE INDEX IF NOT EXISTS spanish_word_stem ON kb_search.spanish_word (stem) INCLUDE (word, share);
 -- folding: what was appended since the last time
 CREATE INDEX IF NOT EXISTS stem_count_fresh ON kb_search.stem_count (collection) WHERE NOT folded;
 CREATE INDEX IF NOT EXISTS word_count_fresh ON kb_search.word_count (collection) WHERE NOT folded;
@@ -419,9 +422,10 @@ BEGIN
             WITH swapped AS (
                 -- two letters change places: short words share hardly a trigram then
                 SELECT w.word, w.stem, w.sound, w.entries
-                FROM generate_series(1, length(typed) - 1) AS s (at)
-                JOIN kb_search.word_count AS w ON w.collection = in_collection
-                    AND w.word = overlay(typed PLACING reverse(substr(typed, at, 2)) FROM at FOR 2)
+                FROM kb_search.word_count AS w
+                WHERE w.collection = in_collection AND w.word = ANY (ARRAY(
+                    SELECT overlay(typed PLACING reverse(substr(typed, at, 2)) FROM at FOR 2)
+                    FROM generate_series(1, length(typed) - 1) AS s (at)))
             ), alike AS (
                 SELECT w.word, w.stem, w.sound, w.entries
                 FROM kb_search.word_count AS w
@@ -620,15 +624,24 @@ BEGIN
         WHERE w.words IS NOT NULL
     ), term AS MATERIALIZED (
         SELECT t.nr, t.word, t.stem, lead(t.word) OVER (ORDER BY t.nr) AS next_word,
-            (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.stem_count AS c
-                WHERE c.collection = $1::text AND c.stem = t.stem) AS stem_entries,
-            (SELECT coalesce(sum(c.entries), 0)::bigint FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.word = t.word) AS word_entries,
-            (SELECT array_agg(DISTINCT c.word) FROM kb_search.word_count AS c
-                WHERE c.collection = $1::text AND c.stem = translate(t.stem, 'ñ', 'n')) AS family,
-            coalesce((SELECT s.share FROM kb_search.spanish_word AS s WHERE s.word = t.word), 0) AS share,
-            (SELECT max(s.share) FROM kb_search.spanish_word AS s WHERE s.stem = t.stem) AS stem_share
-        FROM listed CROSS JOIN LATERAL unnest(listed.words, listed.stems) WITH ORDINALITY AS t (word, stem, nr)
+            held.stem_entries, vocabulary.word_entries, vocabulary.family, spanish.share, spanish.stem_share
+        FROM listed
+        CROSS JOIN LATERAL unnest(listed.words, listed.stems) WITH ORDINALITY AS t (word, stem, nr)
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(c.entries), 0)::bigint AS stem_entries
+            FROM kb_search.stem_count AS c WHERE c.collection = $1::text AND c.stem = t.stem
+        ) AS held
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(c.entries) FILTER (WHERE c.word = t.word), 0)::bigint AS word_entries,
+                array_agg(DISTINCT c.word) AS family
+            FROM kb_search.word_count AS c
+            WHERE c.collection = $1::text AND c.stem = translate(t.stem, 'ñ', 'n')
+        ) AS vocabulary
+        CROSS JOIN LATERAL (
+            SELECT coalesce(max(s.share) FILTER (WHERE s.word = t.word), 0) AS share,
+                max(s.share) AS stem_share
+            FROM kb_search.spanish_word AS s WHERE s.stem = t.stem
+        ) AS spanish
     ), lacking AS MATERIALIZED (
         SELECT t.nr, t.word, t.word !~ '\d' AND length(t.word) > 2 AND NOT EXISTS (
             SELECT FROM kb_search.spanish_word AS s

@@ -33,7 +33,9 @@ def vocabulary(rng: random.Random, size: int) -> list[str]:
     words: set[str] = set()
     while len(words) < size:
         words.add("".join(rng.choices(SYLLABLES, k=rng.randint(2, 4))) + rng.choice(["", "s", "r"]))
-    return sorted(words, key=lambda _: rng.random())
+    chosen = sorted(words)  # a set has another order in every process
+    rng.shuffle(chosen)
+    return chosen
 
 
 def paragraphs(rng: random.Random, count: int) -> list[list[str]]:
