@@ -91,7 +91,6 @@ async def test_the_terms_of_a_question_are_looked_up_by_index(many):
     assert "stem_count_stem" in plans
     assert "word_count_word" in plans
     assert "word_count_stem" in plans
-    assert "spanish_word_pkey" in plans
     assert "spanish_word_stem" in plans
     assert "entry_count_collection" in plans
     assert "similar_words" in plans
