@@ -309,7 +309,7 @@ BEGIN
     -- HNSW came with 0.5, going on where a filter takes rows away with 0.8
     EXECUTE format('SELECT ''[1]''::%s.vector', ext.schema);
     IF ext.version >= ARRAY[0, 5] THEN
-        settings := 'SET hnsw.ef_search = 160';
+        settings := 'SET hnsw.ef_search = 100';
     END IF;
     IF ext.version >= ARRAY[0, 8] THEN
         settings := settings || ' SET hnsw.iterative_scan = strict_order';
@@ -379,7 +379,7 @@ BEGIN
                         LIMIT %%3$s
                     ) AS n), %%2$L, %%1$s, $1, $8) AS c
                 ORDER BY c.cosine DESC, c.entry_id LIMIT %%4$s
-            $query$, of_dimension, of_model, most * 5 / 2, most)
+            $query$, of_dimension, of_model, most * 2, most)
             USING question, in_collection, in_section, with_tags, with_metadata, NOT filtered, of_documents, alias_excess;
         END
         $body$ $sql$, ext.schema, settings);

@@ -172,14 +172,21 @@ async def test_a_writer_does_not_wait_for_a_worker(kb, dsn, collection, embedder
     assert len(await vectors(kb, collection)) == 6
 
 
-async def test_a_worker_inside_the_process_makes_what_is_added(dsn, collection):
-    async with with_embedder(dsn, collection, TopicEmbedder(), embed_poll_s=60) as kb:
+async def test_a_worker_inside_the_process_makes_what_is_added(schema_database):
+    embedder = TopicEmbedder()
+    async with with_embedder(schema_database, "default", embedder, embed_poll_s=3600) as kb:
+        await kb.embed()
         kb.meaning.start_worker()
-        async with asyncio.timeout(30):
-            maker = kb.meaning._maker(collection)
-            await maker.prepare()
-            await kb.add([ONE])  # a notice wakes it: the next look would be in a minute
-            while not await vectors(kb, collection):
+        async with asyncio.timeout(60):
+            while not await listeners(kb):
                 await asyncio.sleep(0.01)
-        await kb.remove(collection=collection)
-        await kb.meaning.forget_collection(collection)
+            await kb.add([ONE])  # a notice wakes it: the next look would be in an hour
+            while len(await vectors(kb, "default")) < 4:
+                await asyncio.sleep(0.01)
+
+
+async def listeners(kb):
+    return await kb.pool.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND query LIKE 'LISTEN%'"
+    )
