@@ -47,12 +47,14 @@ async def ingest(
     """Takes in the files below the paths, each in a transaction of its own.
 
     Raises:
-        QueryError: no path is given, and nothing to tag again either.
+        QueryError: no path is given, and nothing to tag again either; a pattern is none.
         ConfigError: the model for tags is named badly, or is to tag again and not named.
         DatabaseError: PostgreSQL is gone, or refuses to write at all.
     """
     if not paths and not retag:
         raise QueryError("name at least one file or folder")
+    if isinstance(ignore, str):
+        raise QueryError("ignore must be a list of patterns")
     tagger = Tagger.of(settings)
     if retag and tagger is None:
         raise ConfigError("no model to ask for tags: set KB_SEARCH_TAGGER_URL and _MODEL")

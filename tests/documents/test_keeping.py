@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from kb_search import KnowledgeBase, QueryError
+from kb_search import ConfigError, KnowledgeBase, QueryError
 from kb_search.documents import Document, Found, read_many
 from kb_search.ingest import run as ingest_run
 from kb_search.ingest.keeping import keep_document
@@ -425,6 +426,8 @@ async def test_collections_keep_the_same_file_apart(kb, folder, collection):
 async def test_nothing_to_ingest_is_a_wrong_call(kb, folder):
     with pytest.raises(QueryError, match="name at least one"):
         await kb.ingest()
+    with pytest.raises(QueryError, match="list of patterns"):
+        await kb.ingest(folder, ignore="*.md")
 
 
 async def test_a_large_document_is_written_in_batches(kb, tmp_path):
@@ -434,3 +437,12 @@ async def test_a_large_document_is_written_in_batches(kb, tmp_path):
     )
     await kb.ingest(path)
     assert [entry.title for entry in await kb.entries()] == [f"Apartado {n}" for n in range(1_203)]
+
+
+async def test_without_the_extra_the_error_says_how_to_get_it(kb, folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("kb_search.ingest.run")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "kb_search.documents", None)
+    with pytest.raises(ConfigError, match=r"pip install 'kb-search\[documents\]'"):
+        await kb.ingest(folder)
+    assert await kb.list_documents() == []
