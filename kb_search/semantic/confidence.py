@@ -2,7 +2,7 @@
 
 Fitted with the offline default embedder on eight FAQ collections (with and without aliases, each
 weighing the same) and questions that none of them answers. With the tested collection left out,
-.958 of the questions in scope are answered confidently and .955 of the others flagged (means, with
+.959 of the questions in scope are answered confidently and .956 of the others flagged (means, with
 aliases; benchmarks/semantic_quality.py measures it). Nearness is on each model's own scale, so that
 another embedder's differs less.
 """
@@ -72,21 +72,21 @@ def probability(evidence: Evidence) -> float:
     that the first hit is the one which does about the rest.
     """
     answered = _logistic(
-        -14.3
-        + 4.37 * evidence.nearness
-        + 0.65 * evidence.words
-        + 2.56 * evidence.coverage
-        - 0.45 * evidence.background
-        + 2.01 * math.log(1 + evidence.chars)
-        + 3.05 * evidence.spread
-        + 0.14 * evidence.lead
+        -14.355
+        + 4.56 * evidence.nearness
+        + 0.55 * evidence.words
+        + 2.72 * evidence.coverage
+        - 0.65 * evidence.background
+        + 1.98 * math.log(1 + evidence.chars)
+        + 2.80 * evidence.spread
+        + 0.03 * evidence.lead
     )
     right = _logistic(
-        -1.24
-        + 2.25 * evidence.lead
-        + 0.55 * evidence.nearness
-        - 0.72 * evidence.words
-        + 0.91 * evidence.coverage
+        -1.13
+        + 2.19 * evidence.lead
+        + 0.50 * evidence.nearness
+        - 1.14 * evidence.words
+        + 1.33 * evidence.coverage
     )
     if answered < 0.5:
         return answered * right

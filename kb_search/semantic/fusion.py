@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from kb_search.reading import Reading
 
 _WORD = re.compile(r"[^\W_]+")
-# What a whole match by words adds to the nearness in meaning (benchmarks/semantic_quality.py).
+# What a whole match by words adds to the nearness in meaning, and to which power a lesser one counts
+# (benchmarks/semantic_quality.py): a few words in common say less than their share.
 _WORDS = 2.25
+_POWER = 1.5
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _candidates(
         own = nearness.get(entry.row["id"])
         # an entry without a vector is taken for as near as its words make it likely
         taken = lowest + (highest - lowest) * (said / best if best else 0.0) if own is None else own
-        candidates.append(Candidate(entry, said, own, taken + words * said))
+        candidates.append(Candidate(entry, said, own, taken + words * said**_POWER))
     return candidates
 
 
