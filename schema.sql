@@ -116,7 +116,7 @@ CREATE OR REPLACE FUNCTION kb_search.words_of(input text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     SELECT kb_search.bare_words(folded || coalesce(' ' || kb_search.joined_words(folded), ''))
-    FROM (SELECT kb_search.fold(coalesce(input, ''))) AS f (folded)
+    FROM (SELECT kb_search.fold(coalesce(input, '')) OFFSET 0) AS f (folded) -- folded once
 );
 
 -- Words made ready for the stemmer, one for one: plurals that it does not join (luces, unidades,
@@ -154,7 +154,7 @@ RETURN (
     SELECT forms || coalesce((
         SELECT ' ' || pg_catalog.string_agg(pg_catalog.translate(found[1], 'ñ', 'n'), ' ')
         FROM pg_catalog.regexp_matches(forms, '\m[a-z0-9ñ]*ñ[a-z0-9ñ]*\M', 'g') AS m (found)), '')
-    FROM (SELECT kb_search.stem_forms(words)) AS f (forms)
+    FROM (SELECT kb_search.stem_forms(words) OFFSET 0) AS f (forms) -- made once
 );
 
 -- The stems of words, one for one and in order.
