@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
-from kb_search import web_syntax
 from kb_search.confidence import evidence, probability
 from kb_search.database import Database
-from kb_search.errors import QueryError
 from kb_search.hits import explanation, plain_hit, ranked_hit
 from kb_search.layers import fallback, fts, typo
 from kb_search.layers.descriptions import api_descriptions, is_operation, names_one
-from kb_search.models import DocumentInfo, Hit, Mode, SearchResult, Syntax
+from kb_search.models import DocumentInfo, Hit, SearchResult
 from kb_search.reading import Reading, read_question
+from kb_search.request import SearchRequest
 from kb_search.semantic.answer import answer_with_meaning
 from kb_search.semantic.arm import CANDIDATES, ended
-from kb_search.words import Question, clean, or_query, storable, storable_json
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from kb_search.database import Connection
     from kb_search.semantic.arm import Near
     from kb_search.semantic.meaning import Meaning
-    from kb_search.settings import Settings
 
 # The next hits tell how clear the first is, so that at least four are always ranked.
 _LEAST_ROWS = 4
@@ -39,120 +35,6 @@ _SIMILAR_CONFIDENCE = 0.3
 _AS_WELL = 0.5
 _SEVERAL = 2
 _MOST_APIS = 100
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """A search with every argument checked."""
-
-    question: Question
-    query: str
-    collection: str
-    filters: fts.Filters
-    limit: int
-    mode: Mode
-    syntax: Syntax
-    explain: bool
-    settings: Settings
-
-    @classmethod
-    def checked(
-        cls,
-        text: str,
-        *,
-        settings: Settings,
-        collection: str | None,
-        section: str | None,
-        tags: Sequence[str] | None,
-        metadata: Mapping[str, Any] | None,
-        limit: int | None,
-        mode: Mode,
-        syntax: Syntax,
-        explain: bool,
-        documents: Sequence[int] | None = None,
-        one_per_document: bool = False,
-    ) -> SearchRequest:
-        """The request, or QueryError for an argument that cannot be used."""
-        if not isinstance(text, str):
-            raise QueryError(f"the question must be a text, not {type(text).__name__}")
-        name = settings.collection if collection is None else collection
-        if not isinstance(name, str) or not 1 <= len(name) <= 200:
-            raise QueryError("a collection's name has 1 to 200 characters")
-        rows = settings.limit if limit is None else limit
-        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= 100:
-            raise QueryError("limit must be a whole number from 1 to 100")
-        if mode not in get_args(Mode):
-            raise QueryError(f"mode must be one of {', '.join(get_args(Mode))}")
-        if syntax not in get_args(Syntax):
-            raise QueryError(f"syntax must be one of {', '.join(get_args(Syntax))}")
-        question = clean(text, max_chars=settings.max_question_chars)
-        filters = replace(
-            _filters(section, tags, metadata),
-            documents=_documents(documents),
-            one_per_document=bool(one_per_document),
-        )
-        if syntax == "web":
-            words, operators = web_syntax.parse(question.text)
-            question = replace(question, text=words)
-            filters = replace(filters, demands=_demands(operators))
-        return cls(
-            question=question,
-            query=text,
-            collection=storable(name),
-            filters=filters,
-            limit=rows,
-            mode=mode,
-            syntax=syntax,
-            explain=explain,
-            settings=settings,
-        )
-
-
-def _filters(
-    section: str | None, tags: Sequence[str] | None, metadata: Mapping[str, Any] | None
-) -> fts.Filters:
-    if section is not None and not isinstance(section, str):
-        raise QueryError("section must be a text")
-    if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags or ()):
-        raise QueryError("tags must be a list of texts")
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise QueryError("metadata must be an object")
-    try:
-        as_json = None if metadata is None else json.dumps(storable_json(metadata), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise QueryError(f"metadata is not JSON: {error}") from None
-    return fts.Filters(
-        section=None if section is None else storable(section),
-        tags=tuple(storable(tag) for tag in tags) if tags else None,
-        metadata=as_json,
-    )
-
-
-def _documents(documents: Sequence[int] | None) -> tuple[int, ...] | None:
-    if documents is None:
-        return None
-    if isinstance(documents, str | bytes | int) or not all(
-        isinstance(one, int) and not isinstance(one, bool) and abs(one) < 2**63 for one in documents
-    ):
-        raise QueryError("documents must be a list of ids")
-    return tuple(documents)
-
-
-def _demands(operators: web_syntax.Operators) -> str | None:
-    """What the operators demand, as the statement `ranked_entries` takes it."""
-    demands = [
-        {"wanted": True, "words": or_query(group.words), "phrases": group.phrases}
-        for group in operators.groups
-    ]
-    if operators.without_words or operators.without_phrases:
-        demands.append(
-            {
-                "wanted": False,
-                "words": or_query(operators.without_words),
-                "phrases": operators.without_phrases,
-            }
-        )
-    return json.dumps(demands) if demands else None
 
 
 @dataclass(frozen=True)
