@@ -29,10 +29,11 @@ from kb_search.models import (
     WriteReport,
 )
 from kb_search.questions import QuestionLog
-from kb_search.search import SearchRequest, run_search
+from kb_search.request import SearchRequest, collection_name
+from kb_search.search import run_search
 from kb_search.seeds.load import SeedReport, load_seeds
 from kb_search.semantic import EmbedReport, Meaning
-from kb_search.settings import Settings, load_settings
+from kb_search.settings import Settings, changed_settings, load_settings
 
 if TYPE_CHECKING:
     import asyncpg
@@ -48,6 +49,10 @@ def _extra_documents() -> Iterator[None]:
         raise ConfigError(
             f"documents need the package {error.name}: pip install 'kb-search[documents]'"
         ) from error
+
+
+def _collection_or_all(name: str | None) -> str | None:
+    return None if name is None else collection_name(name)
 
 
 class KnowledgeBase:
@@ -84,10 +89,7 @@ class KnowledgeBase:
         changes = {"dsn": dsn, "collection": collection}
         if settings is None:
             return cls(load_settings(**changes))
-        given = {name: value for name, value in changes.items() if value is not None}
-        if given:
-            settings = load_settings(**{**settings.model_dump(), **given})
-        return cls(settings)
+        return cls(changed_settings(settings, **changes))
 
     async def __aenter__(self) -> Self:
         if self._database is not None:
@@ -260,14 +262,12 @@ class KnowledgeBase:
         Raises:
             QueryError: no condition is given.
         """
-        if collection is not None:
-            self._collection(collection)
         return await _entries.remove_entries(
             self.database,
             ids=ids,
             section=section,
             document=document,
-            collection=collection,
+            collection=_collection_or_all(collection),
             default_collection=self.settings.collection,
         )
 
@@ -409,9 +409,7 @@ class KnowledgeBase:
 
     async def corpus_stats(self, *, collection: str | None = None) -> CorpusStats:
         """The documents of a collection in numbers."""
-        return await library.corpus_stats(
-            self.database, collection=self._collection(collection)
-        )
+        return await library.corpus_stats(self.database, collection=self._collection(collection))
 
     async def embed(
         self,
@@ -426,9 +424,10 @@ class KnowledgeBase:
             ConfigError: no embedder is set up.
             EmbedderFailed: it gives no vectors.
         """
-        if collection is not None:
-            self._collection(collection)
-        return await self.meaning.embed(collection=collection, on_progress=on_progress)
+        return await self.meaning.embed(
+            collection=_collection_or_all(collection),
+            on_progress=on_progress,
+        )
 
     async def add_synonym(
         self, phrase: str, synonym: str, *, one_way: bool = False, collection: str | None = None
@@ -497,7 +496,9 @@ class KnowledgeBase:
 
     async def stats(self, *, collection: str | None = None) -> list[CollectionStats]:
         """The size of one collection, or of each that has entries."""
-        return await _entries.collection_stats(self.database, collection=collection)
+        return await _entries.collection_stats(
+            self.database, collection=_collection_or_all(collection)
+        )
 
     async def initialise(self) -> None:
         """Applies the schema: creates what is missing; several processes may do so at once.
@@ -515,10 +516,7 @@ class KnowledgeBase:
 
     async def rebuild(self, *, collection: str | None = None) -> RebuildReport:
         """Makes everything derived again: of one collection, or of all."""
-        return await schema.rebuild(self.database, collection=collection)
+        return await schema.rebuild(self.database, collection=_collection_or_all(collection))
 
     def _collection(self, name: str | None) -> str:
-        chosen = self.settings.collection if name is None else name
-        if not isinstance(chosen, str) or not 1 <= len(chosen) <= 200:
-            raise QueryError("a collection's name has 1 to 200 characters")
-        return chosen
+        return collection_name(self.settings.collection if name is None else name)

@@ -151,9 +151,23 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         ConfigError: a value is malformed or out of its bounds; the message names the variable.
     """
-    given = {name: value for name, value in overrides.items() if value is not None}
+    return _checked({name: value for name, value in overrides.items() if value is not None})
+
+
+def changed_settings(settings: Settings, **changes: Any) -> Settings:
+    """The settings with some of them changed; `changes` that are None are left out.
+
+    Raises:
+        ConfigError: a value is malformed or out of its bounds; the message names the variable.
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    # with those that are None, or the environment would fill them in again
+    return _checked({**settings.model_dump(), **given}) if given else settings
+
+
+def _checked(values: dict[str, Any]) -> Settings:
     try:
-        return Settings(**given)
+        return Settings(**values)
     except ValidationError as error:
         lines = [
             f"KB_SEARCH_{'_'.join(str(part) for part in item['loc'][:1]).upper()}: {item['msg']}"

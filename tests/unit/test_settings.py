@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kb_search import ConfigError
-from kb_search.settings import Settings, load_settings
+from kb_search.settings import Settings, changed_settings, load_settings
 
 
 def test_without_anything_set_the_defaults_hold(clean_environment):
@@ -37,6 +37,16 @@ def test_arguments_go_before_the_environment_and_none_is_left_out(clean_environm
     monkeypatch.setenv("KB_SEARCH_LIMIT", "7")
     assert load_settings(limit=2).limit == 2
     assert load_settings(limit=None).limit == 7
+
+
+def test_a_change_of_settings_lets_the_environment_fill_nothing_in(clean_environment, monkeypatch):
+    embedded = load_settings(limit=7)
+    monkeypatch.setenv("KB_SEARCH_DSN", "postgresql://me@elsewhere/db")
+    changed = changed_settings(embedded, collection="tienda", dsn=None)
+    assert (changed.dsn, changed.limit, changed.collection) == (None, 7, "tienda")
+    assert changed_settings(embedded, collection=None) is embedded
+    with pytest.raises(ConfigError, match="KB_SEARCH_COLLECTION: "):
+        changed_settings(embedded, collection="x" * 201)
 
 
 def test_an_empty_variable_counts_as_unset(clean_environment, monkeypatch):
