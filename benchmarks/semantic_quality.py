@@ -1,6 +1,6 @@
 """How good the search is by words, by meaning and by both, over folders as `kb-search eval` reads.
 
-    python benchmarks/semantic_quality.py [--no-aliases] [--out-of-scope FILE] [--queries NAME] DIR...
+    python benchmarks/semantic_quality.py [--no-aliases] [--out-of-scope F] [--queries NAME] DIR...
 
 A folder with alias_split.tsv is asked its test questions, its aliases loaded. KB_SEARCH_DSN names
 the database, KB_SEARCH_EMBEDDER the embedder. The last lines are plain means over the folders.

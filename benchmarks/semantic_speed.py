@@ -12,7 +12,7 @@ import argparse
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +31,9 @@ MODEL = "benchmark"
 ASKED = 200
 
 
-async def timed(call: Callable[[], Awaitable[object]]) -> float:
+async def timed(call: Awaitable[object]) -> float:
     started = time.perf_counter()
-    await call()
+    await call
     return (time.perf_counter() - started) * 1000
 
 
@@ -56,12 +56,10 @@ async def measure_hybrid(kb: KnowledgeBase, folder: Path) -> None:
     texts = [question.text for question in task.questions][:ASKED]
     took: dict[str, list[float]] = {"SELECT 1": [], "lexical": [], "embedder": [], "hybrid": []}
     for text in texts:  # interleaved, so that each meets the same machine
-        took["SELECT 1"].append(await timed(lambda: kb.pool.fetchval("SELECT 1")))
-        took["lexical"].append(await timed(lambda t=text: search(kb, t, "lexical")))
-        took["embedder"].append(
-            await timed(lambda t=text: kb.meaning.embedder.embed([t], kind="query"))
-        )
-        took["hybrid"].append(await timed(lambda t=text: search(kb, t, "hybrid")))
+        took["SELECT 1"].append(await timed(kb.pool.fetchval("SELECT 1")))
+        took["lexical"].append(await timed(search(kb, text, "lexical")))
+        took["embedder"].append(await timed(kb.meaning.embedder.embed([text], kind="query")))
+        took["hybrid"].append(await timed(search(kb, text, "hybrid")))
     for name, values in took.items():
         shown(name, values)
     p50 = {name: statistics.median(values) for name, values in took.items()}
@@ -129,7 +127,7 @@ async def measure_index(kb: KnowledgeBase, count: int) -> None:
     bare: list[float] = []
     right = 0
     for question, wanted in zip(questions, exact, strict=True):
-        bare.append(await timed(lambda: kb.pool.fetchval("SELECT 1")))
+        bare.append(await timed(kb.pool.fetchval("SELECT 1")))
         started = time.perf_counter()
         found = await nearest(kb, question)
         took.append((time.perf_counter() - started) * 1000)
@@ -173,7 +171,7 @@ async def measure_queue(kb: KnowledgeBase, count: int) -> None:
     maker = Maker(kb.database, kb.meaning.embedder, collection=COLLECTION, batch=32)
 
     async def some(number: int) -> float:
-        return await timed(lambda: search(kb, f"cuándo llega el pedido {number * 37}", "auto"))
+        return await timed(search(kb, f"cuándo llega el pedido {number * 37}", "auto"))
 
     idle = [await some(number) for number in range(ASKED)]
     await maker.prepare()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from kb_search.database import Connection
-    from kb_search.semantic.arm import Near
+    from kb_search.semantic.arm import Asked
     from kb_search.semantic.meaning import Meaning
 
 # The next hits tell how clear the first is, so that at least four are always ranked.
@@ -56,17 +56,11 @@ async def run_search(
     With `meaning` a vector arm runs beside them, on its own connection, where vectors are there.
     """
     started = time.perf_counter()
-    filters = request.filters
-    arm = (
-        None
-        if meaning is None
-        else meaning.ask(
-            request.question.text,
-            mode=request.mode,
-            collection=request.collection,
-            filters=(filters.section, filters.tags, filters.metadata, filters.documents),
+    arm = None
+    if meaning is not None:
+        arm = meaning.ask(
+            request.question.text, mode=request.mode, collection=request.collection
         )
-    )
     degraded: tuple[str, ...] = ()
     try:
         async with database.connection() as connection:
@@ -75,8 +69,10 @@ async def run_search(
                 hits = await _completed(connection, request, found)
         if arm is not None:
             found, degraded = await _with_meaning(database, request, arm, reading, found)
-            async with database.connection() as connection:
-                hits = await _completed(connection, request, found)
+            hits = found.hits
+            if not _confident(request, found):
+                async with database.connection() as connection:
+                    hits = await _completed(connection, request, found)
     finally:
         if arm is not None:
             await ended(arm)
@@ -114,7 +110,7 @@ async def _lexical(
 async def _with_meaning(
     database: Database,
     request: SearchRequest,
-    arm: asyncio.Task[Near],
+    arm: asyncio.Task[Asked],
     reading: Reading,
     found: _Found,
 ) -> tuple[_Found, tuple[str, ...]]:
@@ -126,6 +122,7 @@ async def _with_meaning(
         arm,
         reading,
         found.ranked,
+        collection=request.collection,
         mode=request.mode,
         filters=request.filters,
         limit=request.limit,

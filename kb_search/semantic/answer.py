@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb_search.semantic.arm import Near, ended
+from kb_search.semantic.arm import Asked, ended
 from kb_search.semantic.confidence import evidence, probability
 from kb_search.semantic.fusion import fused, fused_hit, word_for_word
 
@@ -32,10 +32,11 @@ class Answer:
 
 async def answer_with_meaning(
     database: Database,
-    arm: asyncio.Task[Near],
+    arm: asyncio.Task[Asked],
     reading: Reading,
     ranked: Sequence[fts.Ranked],
     *,
+    collection: str,
     mode: Mode,
     filters: fts.Filters,
     limit: int,
@@ -48,25 +49,29 @@ async def answer_with_meaning(
     if not reading.terms or (not alone and word_for_word(reading, ranked[0] if ranked else None)):
         await ended(arm)
         return Answer()
-    near = await arm
-    if not near.cosines:
-        return Answer(degraded=near.degraded)
+    asked = await arm
+    if asked.question is None:
+        return Answer(degraded=asked.degraded)
     candidates = await fused(
-        database, reading, near, ranked, filters=filters, by_meaning_alone=alone
+        database,
+        reading,
+        asked,
+        ranked,
+        collection=collection,
+        filters=filters,
+        by_meaning_alone=alone,
     )
     if not candidates:
-        return Answer(degraded=near.degraded)
-    return Answer(
-        hits=tuple(
-            fused_hit(
-                reading,
-                candidate,
-                by_meaning_alone=alone,
-                snippet_chars=database.settings.snippet_chars,
-            )
-            for candidate in candidates[:limit]
-        ),
-        confidence=probability(evidence(reading, candidates)),
-        first=candidates[0].ranked,
-        degraded=near.degraded,
+        lost = () if asked.pgvector or filters.any else ("pgvector: missing",)
+        return Answer(degraded=(*lost, *asked.degraded))
+    hits = tuple(
+        fused_hit(
+            reading,
+            candidate,
+            by_meaning_alone=alone,
+            snippet_chars=database.settings.snippet_chars,
+        )
+        for candidate in candidates[:limit]
     )
+    confidence = probability(evidence(reading, candidates))
+    return Answer(hits, confidence, candidates[0].ranked, asked.degraded)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from kb_search.database import fetch
-from kb_search.errors import DatabaseError, EmbedderFailed, KbError
+from kb_search.errors import DatabaseError, EmbedderFailed
 from kb_search.semantic.calibration import Levels
 from kb_search.semantic.numbers import unit_vectors
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kb_search.database import Connection, Database
     from kb_search.semantic.breaker import Breaker
     from kb_search.semantic.embedders import Embedder
+    from kb_search.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -34,99 +35,61 @@ Filters = tuple[str | None, Sequence[str] | None, str | None, Sequence[int] | No
 
 
 @dataclass(frozen=True)
-class Near:
-    """What the arm found: cosines (-1..1) by entry, and how the answer is degraded.
-
-    `question` is the question's vector, None where there is none, and then no cosines either.
+class Asked:
+    """The question's vector (length 1) and what belongs to it, None where there is none; `degraded`
+    says why, or what is missing all the same.
     """
 
     model: str = ""
     question: list[float] | None = None
     levels: Levels = _NO_LEVELS
-    cosines: Mapping[int, float] = field(default_factory=dict)
+    pgvector: bool = False
     degraded: tuple[str, ...] = ()
 
-    @property
-    def any(self) -> bool:
-        return bool(self.cosines)
 
-
-async def near(
+async def asked(
     database: Database,
     embedder: Embedder,
     breaker: Breaker,
     text: str,
     *,
     collection: str,
-    filters: Filters,
+    dimensions: dict[str, int],
     asked_for: bool,
-) -> Near:
-    """The entries nearest to a text. Whatever fails here is a reason, never an error.
+) -> Asked:
+    """The vector of a question. Whatever fails here is a reason, never an error.
 
-    `asked_for` says that the caller wants vectors, so that a collection without any is told of.
+    `dimensions` remembers collections that had vectors: their questions are embedded while that is
+    looked up again. `asked_for` says that the caller wants vectors, so that a collection without
+    any is told of.
     """
-    try:
-        return await _near(
-            database,
-            embedder,
-            breaker,
-            text,
-            collection=collection,
-            filters=filters,
-            asked_for=asked_for,
+    early = None
+    if collection in dimensions:
+        early = asyncio.create_task(
+            _question(embedder, breaker, text, dimensions[collection], database.settings)
         )
+    try:
+        (state,) = await database.read("vector_state", collection, embedder.model, _COUNTED)
+        missing = _missing(state, asked_for=asked_for)
+        if state["dimension"] is None:
+            dimensions.pop(collection, None)
+            return Asked(degraded=missing)
+        dimensions[collection] = state["dimension"]
+        try:
+            question = await (
+                early
+                or _question(embedder, breaker, text, state["dimension"], database.settings)
+            )
+        except EmbedderFailed as error:
+            return Asked(degraded=(f"embedder: {error.reason}", *missing))
+        levels = Levels(state["apart"], state["near"], state["alias_excess"])
+        return Asked(embedder.model, question, levels, state["pgvector"], missing)
     except DatabaseError as error:
         logger.warning("no vectors for a question: %s", error)
-        return Near(degraded=("vectors: unavailable",))
-
-
-async def _near(
-    database: Database,
-    embedder: Embedder,
-    breaker: Breaker,
-    text: str,
-    *,
-    collection: str,
-    filters: Filters,
-    asked_for: bool,
-) -> Near:
-    timeout_s = database.settings.timeout_s
-    (state,) = await database.read("vector_state", collection, embedder.model, _COUNTED)
-    missing = _missing(state, asked_for=asked_for)
-    if state["dimension"] is None:
-        return Near(degraded=missing)
-    try:
-        question = await _question(
-            embedder,
-            breaker,
-            text,
-            dimension=state["dimension"],
-            timeout_ms=database.settings.embedder_timeout_ms,
-        )
-    except EmbedderFailed as error:
-        return Near(degraded=(f"embedder: {error.reason}", *missing))
-    async with database.connection() as connection:
-        records = await fetch(
-            connection,
-            "nearest_entries",
-            collection,
-            embedder.model,
-            len(question),
-            question,
-            state["alias_excess"],
-            *filters,
-            CANDIDATES,
-            timeout_s=timeout_s,
-        )
-        if not records and not state["pgvector"] and not any(filters):
-            missing = ("pgvector: missing", *missing)
-    return Near(
-        embedder.model,
-        question,
-        Levels(state["apart"], state["near"], state["alias_excess"]),
-        {row["entry_id"]: row["cosine"] for row in records},
-        missing,
-    )
+        return Asked(degraded=("vectors: unavailable",))
+    finally:
+        if early is not None:
+            await ended(early)
 
 
 def _missing(state: asyncpg.Record, *, asked_for: bool) -> tuple[str, ...]:
@@ -141,7 +104,7 @@ def _missing(state: asyncpg.Record, *, asked_for: bool) -> tuple[str, ...]:
 
 
 async def _question(
-    embedder: Embedder, breaker: Breaker, text: str, *, dimension: int, timeout_ms: int
+    embedder: Embedder, breaker: Breaker, text: str, dimension: int, settings: Settings
 ) -> list[float]:
     """The question's vector, within the deadline.
 
@@ -151,7 +114,7 @@ async def _question(
     if not breaker.allows():
         raise EmbedderFailed(reason=breaker.reason)
     try:
-        async with asyncio.timeout(timeout_ms / 1000):
+        async with asyncio.timeout(settings.embedder_timeout_ms / 1000):
             answer = await embedder.embed([text], kind="query")
         (question,) = unit_vectors(answer, count=1, dimension=dimension)
     except asyncio.CancelledError:
@@ -163,36 +126,46 @@ async def _question(
         )
         reason = "timeout" if late else "unavailable"
         breaker.failed(reason)
-        cause = f"none in {timeout_ms} ms" if isinstance(error, TimeoutError) else error
+        cause = error
+        if isinstance(error, TimeoutError):
+            cause = EmbedderFailed(f"none in {settings.embedder_timeout_ms} ms")
         logger.warning("no vector for a question: %s", cause)
         raise EmbedderFailed(str(error), reason=reason) from error
     breaker.succeeded()
     return question
 
 
-async def cosines(
-    connection: Connection, near: Near, entries: Sequence[int], *, timeout_s: float
+async def nearest(
+    connection: Connection,
+    asked: Asked,
+    *,
+    collection: str,
+    filters: Filters,
+    also: Sequence[int],
+    timeout_s: float,
 ) -> dict[int, float]:
-    """The cosines of entries that the arm did not bring; none for those without vectors."""
-    if near.question is None or not entries:
+    """The cosines (-1..1) of the nearest entries, and of others, those without vectors left out."""
+    if asked.question is None:
         return {}
-    records = await fetch(
+    vector = (asked.model, len(asked.question), asked.question, asked.levels.alias_excess)
+    found = await fetch(
         connection,
-        "cosines",
-        entries,
-        near.model,
-        len(near.question),
-        near.question,
-        near.levels.alias_excess,
+        "nearest_entries",
+        collection,
+        *vector,
+        *filters,
+        CANDIDATES,
         timeout_s=timeout_s,
     )
-    return {row["entry_id"]: row["cosine"] for row in records}
+    cosines = {row["entry_id"]: row["cosine"] for row in found}
+    lacking = [entry for entry in also if entry not in cosines]
+    if lacking:
+        others = await fetch(connection, "cosines", lacking, *vector, timeout_s=timeout_s)
+        cosines.update((row["entry_id"], row["cosine"]) for row in others)
+    return cosines
 
 
-async def ended(arm: asyncio.Task[Near]) -> None:
-    """Ends an arm that nobody waits for any more."""
+async def ended(arm: asyncio.Task[Any]) -> None:
+    """Ends a task that nobody waits for any more, whatever it comes to."""
     arm.cancel()
-    try:
-        await arm
-    except (asyncio.CancelledError, KbError):
-        return
+    await asyncio.gather(arm, return_exceptions=True)

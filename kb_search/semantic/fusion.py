@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kb_search.hits import ranked_hit, score
 from kb_search.layers import fts
-from kb_search.semantic.arm import Near, cosines
+from kb_search.semantic.arm import Asked, nearest
 from kb_search.words import fold
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kb_search.reading import Reading
 
 _WORD = re.compile(r"[^\W_]+")
-# What a whole match by words adds to the nearness in meaning, and to which power a lesser one counts
-# (benchmarks/semantic_quality.py): a few words in common say less than their share.
+# What a whole match by words adds to the nearness in meaning, and to which power a lesser one
+# counts: a few words in common say less than their share (benchmarks/semantic_quality.py).
 _WORDS = 2.25
 _POWER = 1.5
 
@@ -42,36 +42,41 @@ class Candidate:
 async def fused(
     database: Database,
     reading: Reading,
-    near: Near,
+    asked: Asked,
     ranked: Sequence[fts.Ranked],
     *,
+    collection: str,
     filters: fts.Filters,
     by_meaning_alone: bool,
 ) -> list[Candidate]:
-    """The candidates of both arms, best first.
+    """The candidates of both arms, best first; none where no vectors can be compared.
 
     Source: scores summed on a common scale beat ranks fused (Bruch et al., 2023).
     """
-    by_words = {entry.row["id"] for entry in ranked}
-    timeout_s = database.settings.timeout_s
-    brought = [entry for entry in near.cosines if entry not in by_words]
-    lacking = [entry for entry in by_words if entry not in near.cosines]
-    known = dict(near.cosines)
-    found = list(ranked)
-    if brought or lacking:
-        async with database.connection() as connection:
-            found += await fts.scored(
-                connection,
-                reading.needles,
-                reading.size,
-                entries=brought,
-                demands=filters.demands,
-                timeout_s=timeout_s,
-            )
-            known.update(await cosines(connection, near, lacking, timeout_s=timeout_s))
-    nearness = {entry: near.levels.nearness(cosine) for entry, cosine in known.items()}
+    by_words = [entry.row["id"] for entry in ranked]
+    async with database.connection() as connection:
+        cosines = await nearest(
+            connection,
+            asked,
+            collection=collection,
+            filters=(filters.section, filters.tags, filters.metadata, filters.documents),
+            also=by_words,
+            timeout_s=database.settings.timeout_s,
+        )
+        brought = await fts.scored(
+            connection,
+            reading.needles,
+            reading.size,
+            entries=[entry for entry in cosines if entry not in set(by_words)],
+            demands=filters.demands,
+            timeout_s=database.settings.timeout_s,
+        )
+    nearness = {entry: asked.levels.nearness(cosine) for entry, cosine in cosines.items()}
+    found = [*ranked, *brought]
     if by_meaning_alone:
         found = [entry for entry in found if entry.row["id"] in nearness]
+    if not nearness:
+        return []
     candidates = _candidates(reading, found, nearness, words=0.0 if by_meaning_alone else _WORDS)
     candidates.sort(key=lambda candidate: -candidate.relevance)
     return _one_of_each_document(candidates) if filters.one_per_document else candidates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kb_search.errors import ConfigError, DatabaseError, QueryError
 from kb_search.models import Check
-from kb_search.semantic.arm import Filters, Near, near
+from kb_search.semantic.arm import Asked, asked
 from kb_search.semantic.breaker import Breaker
 from kb_search.semantic.embedders import Embedder, embedder_name, open_embedder
 from kb_search.semantic.making import Maker
@@ -38,6 +38,7 @@ class Meaning:
         self._name = embedder_name(settings)
         self._embedder: Embedder | None = None
         self._breaker = Breaker()
+        self._dimensions: dict[str, int] = {}
         self._worker: asyncio.Task[None] | None = None
 
     @property
@@ -68,9 +69,7 @@ class Meaning:
         if embedder is not None:
             await embedder.close()
 
-    def ask(
-        self, text: str, *, mode: Mode, collection: str, filters: Filters
-    ) -> asyncio.Task[Near] | None:
+    def ask(self, text: str, *, mode: Mode, collection: str) -> asyncio.Task[Asked] | None:
         """Starts the vector arm for a question; None where the answer is lexical anyway.
 
         This is the one place that decides about it.
@@ -84,13 +83,13 @@ class Meaning:
             if mode != "auto":
                 raise QueryError(f"mode {mode!r}: {_NONE_THERE}")
             return None
-        arm = near(
+        arm = asked(
             self._database,
             self.embedder,
             self._breaker,
             text,
             collection=collection,
-            filters=filters,
+            dimensions=self._dimensions,
             asked_for=mode != "auto",
         )
         return asyncio.create_task(arm)

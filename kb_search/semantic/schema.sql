@@ -248,13 +248,8 @@ $$;
 -- An entry with two texts near to the question is nearer than one with a single one: the nearest
 -- counts ten thirteenths, the next the rest.
 CREATE OR REPLACE FUNCTION kb_search.blended_cosine(cosines real[]) RETURNS real
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT ((best.cosines[1] + 0.3 * coalesce(best.cosines[2], best.cosines[1])) / 1.3)::real
-    FROM (
-        SELECT ARRAY(SELECT u.cosine FROM pg_catalog.unnest(cosines) AS u (cosine) ORDER BY 1 DESC LIMIT 2)
-    ) AS best (cosines)
-);
+LANGUAGE sql IMMUTABLE PARALLEL SAFE -- highest first; not strict, so that it is inlined
+RETURN ((cosines[1] + 0.3 * coalesce(cosines[2], cosines[1])) / 1.3)::real;
 
 DO $do$
 DECLARE
@@ -281,20 +276,23 @@ BEGIN
         ) RETURNS TABLE (entry_id bigint, cosine real)
         LANGUAGE sql STABLE PARALLEL SAFE
         AS $body$
-            SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
-                - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
-            FROM kb_search.embedding AS v
-            JOIN kb_search.entry AS e ON e.id = v.entry_id AND e.collection = v.collection
-            WHERE v.collection = in_collection AND v.model = of_model
-                AND array_length(v.numbers, 1) = of_dimension
-                AND (in_section IS NULL OR e.section = in_section)
-                AND (with_tags IS NULL OR e.tags @> with_tags)
-                AND (with_metadata IS NULL OR e.metadata @> with_metadata)
-                AND (of_documents IS NULL OR e.document_id = ANY (of_documents))
-                AND (SELECT count(*) FROM (
-                    SELECT FROM kb_search.embedding AS w
-                    WHERE w.collection = in_collection AND w.model = of_model LIMIT 6001) AS few) <= 6000
-            GROUP BY v.entry_id
+            SELECT n.entry_id, kb_search.blended_cosine(array_agg(n.cosine ORDER BY n.cosine DESC)) AS cosine
+            FROM (
+                SELECT v.entry_id, (kb_search.cosine(v.numbers, question)
+                    - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)::real AS cosine
+                FROM kb_search.embedding AS v
+                JOIN kb_search.entry AS e ON e.id = v.entry_id AND e.collection = v.collection
+                WHERE v.collection = in_collection AND v.model = of_model
+                    AND array_length(v.numbers, 1) = of_dimension
+                    AND (in_section IS NULL OR e.section = in_section)
+                    AND (with_tags IS NULL OR e.tags @> with_tags)
+                    AND (with_metadata IS NULL OR e.metadata @> with_metadata)
+                    AND (of_documents IS NULL OR e.document_id = ANY (of_documents))
+                    AND (SELECT count(*) FROM (
+                        SELECT FROM kb_search.embedding AS w
+                        WHERE w.collection = in_collection AND w.model = of_model LIMIT 6001) AS few) <= 6000
+            ) AS n
+            GROUP BY n.entry_id
             ORDER BY 2 DESC, 1
             LIMIT most
         $body$;
@@ -340,25 +338,28 @@ BEGIN
         DECLARE
             filtered constant boolean := in_section IS NOT NULL OR with_tags IS NOT NULL
                 OR with_metadata IS NOT NULL OR of_documents IS NOT NULL;
+            asked constant %1$s.vector := question::%1$s.vector;
         BEGIN
             IF (SELECT count(*) FROM (
                 SELECT FROM kb_search.embedding AS w
                 WHERE w.collection = in_collection AND w.model = of_model LIMIT 3001) AS few) <= 3000
             THEN
                 RETURN QUERY
-                SELECT v.entry_id, kb_search.blended_cosine(array_agg(
-                    (-(v.numbers::%1$s.vector OPERATOR(%1$s.<#>) question::%1$s.vector))::real
-                    - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)) AS cosine
-                FROM kb_search.embedding AS v
-                WHERE v.collection = in_collection AND v.model = of_model
-                    AND array_length(v.numbers, 1) = of_dimension
-                    AND (NOT filtered OR EXISTS (
-                        SELECT FROM kb_search.entry AS e WHERE e.id = v.entry_id
-                            AND (in_section IS NULL OR e.section = in_section)
-                            AND (with_tags IS NULL OR e.tags @> with_tags)
-                            AND (with_metadata IS NULL OR e.metadata @> with_metadata)
-                            AND (of_documents IS NULL OR e.document_id = ANY (of_documents))))
-                GROUP BY v.entry_id
+                SELECT n.entry_id, kb_search.blended_cosine(array_agg(n.cosine ORDER BY n.cosine DESC)) AS cosine
+                FROM (
+                    SELECT v.entry_id, (-(v.numbers::%1$s.vector OPERATOR(%1$s.<#>) asked)
+                        - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)::real AS cosine
+                    FROM kb_search.embedding AS v
+                    WHERE v.collection = in_collection AND v.model = of_model
+                        AND array_length(v.numbers, 1) = of_dimension
+                        AND (NOT filtered OR EXISTS (
+                            SELECT FROM kb_search.entry AS e WHERE e.id = v.entry_id
+                                AND (in_section IS NULL OR e.section = in_section)
+                                AND (with_tags IS NULL OR e.tags @> with_tags)
+                                AND (with_metadata IS NULL OR e.metadata @> with_metadata)
+                                AND (of_documents IS NULL OR e.document_id = ANY (of_documents))))
+                ) AS n
+                GROUP BY n.entry_id
                 ORDER BY 2 DESC, 1
                 LIMIT most;
                 RETURN;
@@ -391,9 +392,12 @@ CREATE OR REPLACE FUNCTION kb_search.entry_cosines(
 ) RETURNS TABLE (entry_id bigint, cosine real)
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
-    SELECT v.entry_id, kb_search.blended_cosine(array_agg(kb_search.cosine(v.numbers, question)
-        - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END))
-    FROM kb_search.embedding AS v
-    WHERE v.entry_id = ANY (of_entries) AND v.model = of_model AND array_length(v.numbers, 1) = of_dimension
-    GROUP BY v.entry_id
+    SELECT n.entry_id, kb_search.blended_cosine(array_agg(n.cosine ORDER BY n.cosine DESC))
+    FROM (
+        SELECT v.entry_id, (kb_search.cosine(v.numbers, question)
+            - CASE v.part WHEN 'alias' THEN alias_excess ELSE 0 END)::real AS cosine
+        FROM kb_search.embedding AS v
+        WHERE v.entry_id = ANY (of_entries) AND v.model = of_model AND array_length(v.numbers, 1) = of_dimension
+    ) AS n
+    GROUP BY n.entry_id
 $$;

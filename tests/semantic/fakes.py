@@ -37,17 +37,17 @@ class TopicEmbedder:
         pass
 
     def vector(self, text):
-        counts = Counter()
+        counts: Counter[int] = Counter()
         for word in text.lower().replace("¿", " ").replace("?", " ").split():
             bare = word.strip(".,:;")
             topic = next((nr for nr, words in enumerate(TOPICS) if bare in words), None)
             if topic is None:
                 place = len(TOPICS) + sum(map(ord, bare)) % (self.dimension - len(TOPICS) - 1)
-                counts[place] += 0.3
+                counts[place] += 1
             else:
-                counts[topic] += 1
+                counts[topic] += 3
         numbers = [float(counts[place]) for place in range(self.dimension)]
-        numbers[-1] = 0.1
+        numbers[-1] = 0.3
         length = math.hypot(*numbers)
         return [number / length for number in numbers]
 

@@ -14,7 +14,7 @@ class Service:
     """A service that embeds, on a port of its own; `answer` says what to."""
 
     def __init__(self):
-        self.asked = []
+        self.asked: list[tuple[str, dict[str, object], dict[str, str]]] = []
         self.answer = lambda _: (200, b"{}")
         service = self
 
