@@ -559,6 +559,11 @@ BEGIN
 END
 $$;
 
+-- Whoever may run these could hang them on a table of his own and change the counts by it. A trigger
+-- that is there runs for every writer, whatever his rights on its function.
+REVOKE EXECUTE ON FUNCTION
+    kb_search.fold_counts(text), kb_search.count_changed_rows(), kb_search.forget_counts() FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION kb_search.touch_entry() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -866,6 +871,7 @@ $do$;
 
 CREATE OR REPLACE FUNCTION kb_search.analysis_fingerprint() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp -- definitions leave out the schemas that are on the path
 RETURN (
     SELECT 'postgresql-' || pg_catalog.current_setting('server_version_num')::integer / 10000 || '/'
         || pg_catalog.md5(pg_catalog.string_agg(pg_catalog.pg_get_functiondef(p.oid), '' ORDER BY p.proname))

@@ -150,6 +150,15 @@ async def test_everything_works_where_the_search_path_is_empty(fresh_database):
         assert {check.level for check in await kb.doctor()} <= {"ok", "warning"}
 
 
+async def test_the_fingerprint_of_the_analysis_is_the_same_on_any_search_path(schema_database):
+    fingerprint = "SELECT kb_search.analysis_fingerprint()"
+    async with connected(schema_database) as connection:
+        await connection.execute("SET search_path = ''")
+        bare = await connection.fetchval(fingerprint)
+        await connection.execute("SET search_path = kb_search, public")
+        assert await connection.fetchval(fingerprint) == bare
+
+
 async def test_a_plain_role_that_owns_its_database_needs_no_administrator(server, role):
     name, password = role
     async with database_as(server, f"ENCODING 'UTF8' OWNER {name}") as owned:
