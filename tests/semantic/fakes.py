@@ -78,3 +78,12 @@ def no_vectors(vectors):
 
 def down():
     return EmbedderFailed("the embedder at localhost cannot be reached")
+
+
+class StuckEmbedder(TopicEmbedder):
+    """Tells what the cosines mean, then never answers again."""
+
+    async def embed(self, texts, *, kind):
+        if len(self.texts) > 20:
+            await never().wait()
+        return await super().embed(texts, kind=kind)
