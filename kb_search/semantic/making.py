@@ -30,7 +30,7 @@ EVERY = ""
 # Entries claimed at once: short transactions, few round trips a text.
 _CLAIM = 64
 # From so many vectors on a model gets an index; fewer are compared faster without one.
-_INDEXED_FROM = 3_000
+_INDEXED_FROM = 2_000
 # Texts that fail one by one in a row: then it is not the texts.
 _ALL_IS_LOST = 3
 

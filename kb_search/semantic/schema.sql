@@ -307,7 +307,7 @@ BEGIN
     -- HNSW came with 0.5, going on where a filter takes rows away with 0.8
     EXECUTE format('SELECT ''[1]''::%s.vector', ext.schema);
     IF ext.version >= ARRAY[0, 5] THEN
-        settings := 'SET hnsw.ef_search = 100';
+        settings := 'SET hnsw.ef_search = 64';
     END IF;
     IF ext.version >= ARRAY[0, 8] THEN
         settings := settings || ' SET hnsw.iterative_scan = strict_order';
@@ -324,7 +324,7 @@ BEGIN
             'vector_near_' || pg_catalog.left(pg_catalog.md5(of_model), 16), of_dimension, of_model) END
         $sql$, ext.schema, ext.version >= ARRAY[0, 5]);
 
-    -- Up to 3,000 vectors of a collection are compared one by one: exact, and faster than an index
+    -- Up to 2,000 vectors of a collection are compared one by one: exact, and faster than an index
     -- shared with others. Where an index is wanted and not there yet, the plan is exact too; where
     -- it is there it is used (no sort), since the planner takes distances for cheap.
     EXECUTE format($sql$
@@ -342,7 +342,7 @@ BEGIN
         BEGIN
             IF (SELECT count(*) FROM (
                 SELECT FROM kb_search.embedding AS w
-                WHERE w.collection = in_collection AND w.model = of_model LIMIT 3001) AS few) <= 3000
+                WHERE w.collection = in_collection AND w.model = of_model LIMIT 2001) AS few) <= 2000
             THEN
                 RETURN QUERY
                 SELECT n.entry_id, kb_search.blended_cosine(array_agg(n.cosine ORDER BY n.cosine DESC)) AS cosine
@@ -380,7 +380,7 @@ BEGIN
                         LIMIT %%3$s
                     ) AS n), %%2$L, %%1$s, $1, $8) AS c
                 ORDER BY c.cosine DESC, c.entry_id LIMIT %%4$s
-            $query$, of_dimension, of_model, most * 2, most)
+            $query$, of_dimension, of_model, most * 3 / 2, most)
             USING question, in_collection, in_section, with_tags, with_metadata, NOT filtered, of_documents, alias_excess;
         END
         $body$ $sql$, ext.schema, settings);
