@@ -421,7 +421,7 @@ class KnowledgeBase:
         those of later entries queued. Does each once, whoever else does so meanwhile.
 
         Raises:
-            ConfigError: no embedder is set up.
+            QueryError: no embedder is set up.
             EmbedderFailed: it gives no vectors.
         """
         return await self.meaning.embed(

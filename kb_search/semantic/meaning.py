@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kb_search.errors import ConfigError, DatabaseError, QueryError
+from kb_search.errors import DatabaseError, QueryError
 from kb_search.models import Check
 from kb_search.semantic.arm import Asked, asked
 from kb_search.semantic.breaker import Breaker
@@ -46,11 +46,12 @@ class Meaning:
         """The embedder.
 
         Raises:
-            ConfigError: there is none, or the one that is named cannot be used.
+            QueryError: there is none.
+            ConfigError: the one that is named cannot be used.
         """
         if self._embedder is None:
             if self._name is None:
-                raise ConfigError(_NONE_THERE)
+                raise QueryError(_NONE_THERE)
             self._embedder = open_embedder(self._name, self._settings)
         return self._embedder
 
@@ -100,7 +101,7 @@ class Meaning:
         """Makes the vectors that are missing, of one collection or of all.
 
         Raises:
-            ConfigError: there is no embedder.
+            QueryError: there is no embedder.
             EmbedderFailed: it gives no vectors.
         """
         return await make_all(self._maker(collection), on_progress=on_progress)

@@ -271,9 +271,7 @@ def test_ask_for_people_numbers_the_hits_and_says_why(kb_search, seeded, collect
     assert "\x1b" not in answer.out
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--limit", "0"), ("--limit", "-3"), ("--mode", "semantic")], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [("--limit", "0"), ("--limit", "-3")], ids=" ".join)
 def test_a_call_that_cannot_be_carried_out_exits_with_2(seeded, arguments):
     answer = seeded("ask", "hola", *arguments)
     assert (answer.code, answer.error["type"]) == (2, "QueryError")
