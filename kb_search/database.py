@@ -6,9 +6,9 @@ as the builtin TimeoutError, which is an OSError itself.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
@@ -37,6 +37,10 @@ _DRIVER_ERRORS = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
 )
+_Result = TypeVar("_Result")
+
+_DEADLOCK = "40P01"
+_TRIES = 3
 _SCHEMA_STATES = {"42P01", "3F000", "42883", "42703", "42704"}
 _GONE_CLASSES = ("08", "57P", "28", "3D", "53300")
 _ADVICE = {
@@ -171,6 +175,20 @@ class Database:
         """A connection inside a transaction: committed at the end, undone by an error."""
         async with self.connection() as connection, connection.transaction():
             yield connection
+
+    async def in_transaction(self, work: Callable[[Connection], Awaitable[_Result]]) -> _Result:
+        """What `work` returns, done in one transaction; again from the start on a deadlock.
+
+        PostgreSQL undoes one of two writers that wait for each other, and the other goes on.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                async with self.transaction() as connection:
+                    return await work(connection)
+            except DatabaseError as error:
+                if error.sqlstate != _DEADLOCK or attempt == _TRIES:
+                    raise
+        raise AssertionError("unreachable")
 
     async def read(self, name: str, *arguments: Any) -> list[asyncpg.Record]:
         """The rows of a named statement that only reads, under the time limit of a search."""

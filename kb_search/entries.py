@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from kb_search.database import Database, fetch
-from kb_search.errors import DatabaseError, NotFound, QueryError
+from kb_search.errors import NotFound, QueryError
 from kb_search.models import CollectionStats, Entry, StoredEntry, Synonym, WriteReport, as_tuple
 from kb_search.words import storable, storable_json
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from kb_search.database import Connection
 
 _BATCH = 500
-_DEADLOCK = "40P01"
-_TRIES = 3
 _BIGINT = range(-(2**63), 2**63)
 
 
@@ -66,14 +65,9 @@ async def add_entries(
     """Adds or updates entries, all or nothing; tried again where two writers deadlock."""
     if not entries:
         return WriteReport(ids=(), added=0, updated=0, unchanged=0)
-    for attempt in range(1, _TRIES + 1):
-        try:
-            async with database.transaction() as connection:
-                return await write_entries(connection, entries, collection=collection)
-        except DatabaseError as error:
-            if error.sqlstate != _DEADLOCK or attempt == _TRIES:
-                raise
-    raise AssertionError("unreachable")
+    return await database.in_transaction(
+        partial(write_entries, entries=entries, collection=collection)
+    )
 
 
 async def get_entry(database: Database, entry_id: int) -> StoredEntry:

@@ -6,23 +6,22 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from kb_search.database import Database, fetch
 from kb_search.entries import write_entries
-from kb_search.errors import DatabaseError, QueryError, SeedError
+from kb_search.errors import QueryError, SeedError
 from kb_search.models import Entry
 from kb_search.seeds.files import SeedFile, read_seed
 from kb_search.seeds.sql_script import SqlStatement
 
+if TYPE_CHECKING:
+    from kb_search.database import Connection
+
 # Entries written by one statement: a report of progress a second or so, few round trips.
 _BATCH = 500
-
-# A load and another writer of the same entries may deadlock; PostgreSQL undoes one of them.
-_DEADLOCK = "40P01"
-_TRIES = 3
 
 # What a statement itself can be blamed for, by class of SQLSTATE: features, cardinality, data,
 # constraints, transactions, names, syntax, checks, limits, states, exceptions raised.
@@ -76,16 +75,12 @@ async def load_seeds(
                 path=file.path,
                 line=file.statements[0].line,
             )
-    for attempt in range(1, _TRIES + 1):
-        load = _Load(files, collection, on_progress)
-        try:
-            async with database.transaction() as connection:
-                await fetch(connection, "lock_seeds")
-                return await load.run(connection)
-        except DatabaseError as error:
-            if error.sqlstate != _DEADLOCK or attempt == _TRIES:
-                raise
-    raise AssertionError("unreachable")
+
+    async def load(connection: Connection) -> SeedReport:
+        await fetch(connection, "lock_seeds")
+        return await _Load(files, collection, on_progress).run(connection)
+
+    return await database.in_transaction(load)
 
 
 def _steps(files: Iterable[SeedFile]) -> list[SeedFile | list[Entry]]:
