@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,8 +140,17 @@ async def _started(memory_bytes: int) -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(search_path)},
+        env={**_without_secrets(os.environ), "PYTHONPATH": os.pathsep.join(search_path)},
     )
+
+
+def _without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """A file that takes a reader over finds no DSN and no key there."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.upper().startswith(("KB_SEARCH_", "PG"))
+    }
 
 
 async def _asked(child: asyncio.subprocess.Process, request: dict[str, Any]) -> dict[str, Any]:

@@ -131,6 +131,22 @@ async def test_one_process_reads_many_files(folder, started):
     assert started[0].returncode is not None
 
 
+async def test_a_process_that_reads_files_knows_no_secret(folder, monkeypatch):
+    monkeypatch.setenv("KB_SEARCH_DSN", "postgresql://me:secreto@a/b")
+    monkeypatch.setenv("PGPASSWORD", "secreto")
+    start, environments = asyncio.create_subprocess_exec, []
+
+    async def recording(*command, **options):
+        environments.append(options["env"])
+        return await start(*command, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", recording)
+    assert len(await told(folder.iterdir(), workers=1)) == 6
+    (environment,) = environments
+    assert "PATH" in environment
+    assert "secreto" not in "".join(environment.values())
+
+
 async def test_no_more_files_are_read_ahead_than_twice_the_processes(folder):
     taken: list[Path] = []
 
