@@ -15,6 +15,7 @@ import selectors
 import signal
 import socket
 import sys
+from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,8 @@ class Supervisor:
             self._peers.remove(peer)
 
     def _answer(self, peer: Peer, message: Message) -> None:
-        if message.get("token") != self._peers.token:
+        given = str(message.get("token")).encode(errors="backslashreplace")
+        if not compare_digest(given, self._peers.token.encode()):
             peer.send({"error": "wrong token", "kind": "unreachable"})
             return
         match message.get("op"):
