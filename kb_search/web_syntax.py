@@ -33,10 +33,6 @@ class Operators:
     without_words: tuple[str, ...] = ()
     without_phrases: tuple[str, ...] = ()
 
-    @property
-    def any(self) -> bool:
-        return self != Operators()
-
 
 @dataclass(frozen=True)
 class _Piece:

@@ -70,10 +70,6 @@ class SectionBuilder:
         first, *others = self._sections[1:]
         return first.path[0] if all(other.level > first.level for other in others) else None
 
-    @property
-    def has_text(self) -> bool:
-        return any(section.paragraphs for section in self._sections)
-
     def _says_nothing(self, preface: _Open, title: str) -> bool:
         """Whether nothing stands before the first heading, or the title alone."""
         repeated = preface.paragraphs == [title] and len(self._sections) > 1

@@ -41,7 +41,6 @@ class Styles:
     def __init__(self, document: Any) -> None:
         self._elements: dict[str, Any] = {}
         self._looks: dict[str, Look] = {}
-        self._default: str | None = None
         styles = document.part._styles_part.element  # noqa: SLF001 - no public way to the XML
         for element in styles.iterchildren(qn("w:style")):
             if element.get(qn("w:type"), "paragraph") == "paragraph":

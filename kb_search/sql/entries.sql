@@ -1,6 +1,6 @@
 -- write_entries --
 -- Adds entries, updates those that differ, leaves equal ones untouched. An entry with a title is
--- known by its section and title, one without by its section, text and source.
+-- known by its section and title, one without by all that it holds.
 -- $1 text: collection · $2 jsonb: array of objects (section, title, content, aliases, tags,
 --   metadata, source), no natural key twice
 -- A row an entry: nr (bigint, from 1: its place in the array), id (bigint), outcome (text): added,

@@ -38,10 +38,10 @@ ON CONFLICT (word) DO UPDATE SET stem = excluded.stem, share = excluded.share
 WHERE (w.stem, w.share) IS DISTINCT FROM (excluded.stem, excluded.share);
 
 -- schema_facts --
--- What the doctor looks at. One row: server_version (text), schema_version, made_by (the analysis
--- that made the data), made_now (the one that would), folds (lower('Ñ') is right),
+-- What the doctor looks at. One row: server_version, schema_version, made_by (text: the analysis
+-- that made the data), made_now (text: the one that would), folds (boolean: lower('Ñ') is right),
 -- encoding (text), read_only (boolean), spanish_words (bigint), too_long (bigint: entries of which
--- only the first 250,000 bytes are indexed), trgm_schema (text).
+-- about the first 250,000 bytes are indexed).
 SELECT current_setting('server_version') AS server_version,
     (SELECT m.value FROM kb_search.meta AS m WHERE m.key = 'schema_version') AS schema_version,
     (SELECT m.value FROM kb_search.meta AS m WHERE m.key = 'analysis') AS made_by,
