@@ -11,6 +11,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from kb_search.errors import ConfigError
 
 
+def comma_separated(value: object) -> object:
+    """The parts of a text, the blank ones left out; any other value as it is."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
 class Settings(BaseSettings):
     """Read from `KB_SEARCH_*` in the environment, then from `.env` in the working folder."""
 
@@ -132,12 +139,7 @@ class Settings(BaseSettings):
         1_000, ge=1, le=100_000, description="Questions waiting to be logged; more are dropped."
     )
 
-    @field_validator("fallback_sections", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
+    _lists = field_validator("fallback_sections", mode="before")(comma_separated)
 
     @field_validator("dsn")
     @classmethod
@@ -169,8 +171,14 @@ def _checked(values: dict[str, Any]) -> Settings:
     try:
         return Settings(**values)
     except ValidationError as error:
-        lines = [
-            f"KB_SEARCH_{'_'.join(str(part) for part in item['loc'][:1]).upper()}: {item['msg']}"
+        raise bad_settings(error, prefix="KB_SEARCH_") from None
+
+
+def bad_settings(error: ValidationError, *, prefix: str) -> ConfigError:
+    """Every variable that is wrong, and how; no value is in the message, for it may be secret."""
+    return ConfigError(
+        "; ".join(
+            f"{prefix}{'_'.join(str(part) for part in item['loc'][:1]).upper()}: {item['msg']}"
             for item in error.errors(include_input=False, include_url=False)
-        ]
-        raise ConfigError("; ".join(lines)) from None
+        )
+    )

@@ -12,15 +12,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, Settin
 
 from kb_search.errors import ConfigError
 from kb_search.memory import PREFIX
+from kb_search.settings import bad_settings, comma_separated
 
 _WORDS = "comma separated"
 _LEAST_TOKEN_CHARS = 16
-
-
-def _split(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
 
 
 def _readable(collections: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,7 +86,7 @@ class McpSettings(BaseSettings):
     )
 
     _lists = field_validator("collections", "allowed_hosts", "allowed_origins", mode="before")(
-        _split
+        comma_separated
     )
     _collections = field_validator("collections")(_readable)
 
@@ -134,11 +129,9 @@ def load_mcp_settings(**overrides: Any) -> McpSettings:
     try:
         return McpSettings(**given)
     except ValidationError as error:
-        lines = [
-            f"KB_SEARCH_MCP_{'_'.join(str(part) for part in item['loc'][:1]).upper()}:"
-            f" {item['msg']}"
-            for item in error.errors(include_input=False, include_url=False)
-        ]
-        raise ConfigError("; ".join(lines)) from None
+        raise bad_settings(error, prefix="KB_SEARCH_MCP_") from None
     except SettingsError:
-        raise ConfigError("KB_SEARCH_MCP_TOKENS is not JSON") from None
+        raise ConfigError(
+            'KB_SEARCH_MCP_TOKENS is not JSON such as [{"token": "…", "name": "…",'
+            ' "collections": ["…"]}]'
+        ) from None
