@@ -74,6 +74,12 @@ def own_title(text: str | None) -> str:
     return "" if _NO_TITLE.fullmatch(title) else title
 
 
+def keyword_tags(text: str | None) -> tuple[str, ...]:
+    """The keywords property of a file, taken apart at commas and semicolons."""
+    parts = (text or "").replace(";", ",").split(",")
+    return tuple(word for word in map(clean_line, parts) if word)
+
+
 def words_of(text: str) -> set[str]:
     """The words of a text in lower case; of the hyphenated ones, without what surrounds them."""
     found = set(text.lower().split())

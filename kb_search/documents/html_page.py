@@ -7,7 +7,7 @@ from typing import Any
 
 import lxml.html
 
-from kb_search.documents.cleaning import clean_line
+from kb_search.documents.cleaning import clean_line, keyword_tags
 from kb_search.documents.html_text import HtmlText
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
@@ -80,12 +80,11 @@ def read_html(_data: bytes, text: str, name: str, max_section_chars: int) -> Doc
     walker.walk(main)
     only_h1 = walker.h1s[0] if len(walker.h1s) == 1 else ""
     title = only_h1 or page_title or builder.top_heading or name
-    keywords = described.get("keywords", "").split(",")
     return Document(
         title=title,
         mime="",
         sections=builder.build(title),
-        tags=tuple(word for word in map(clean_line, keywords) if word),
+        tags=keyword_tags(described.get("keywords")),
         summary=described.get("description") or None,
         metadata={"language": language} if language else {},
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pptx
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 
-from kb_search.documents.cleaning import clean_line, clean_text, own_title
+from kb_search.documents.cleaning import clean_line, clean_text, keyword_tags, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 
@@ -34,12 +34,11 @@ def read_slides(data: bytes, _text: str, name: str, max_section_chars: int) -> D
             builder.paragraph(f"Notas: {notes}")
     properties = deck.core_properties
     title = own_title(properties.title) or first_title or name
-    keywords = (properties.keywords or "").replace(";", ",").split(",")
     return Document(
         title=title,
         mime="",
         sections=builder.build(title),
-        tags=tuple(word for word in map(clean_line, keywords) if word),
+        tags=keyword_tags(properties.keywords),
         metadata={"slides": len(deck.slides)},
     )
 

@@ -12,7 +12,7 @@ from docx.oxml.ns import qn
 from docx.package import Package
 from docx.parts.document import DocumentPart
 
-from kb_search.documents.cleaning import clean_line, clean_text, own_title
+from kb_search.documents.cleaning import clean_line, clean_text, keyword_tags, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 from kb_search.documents.unreadable import Unreadable
@@ -51,12 +51,11 @@ def read_word(data: bytes, _text: str, name: str, max_section_chars: int) -> Doc
         value = clean_line(_property(properties, key))
         if value and value != "python-docx":
             metadata[key] = value
-    keywords = _property(properties, "keywords").replace(";", ",").split(",")
     return Document(
         title=title,
         mime="",
         sections=filler.builder.build(title),
-        tags=tuple(word for word in map(clean_line, keywords) if word),
+        tags=keyword_tags(_property(properties, "keywords")),
         metadata=metadata,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 
-from kb_search.documents.cleaning import clean_line, own_title
+from kb_search.documents.cleaning import clean_line, keyword_tags, own_title
 from kb_search.documents.model import Document
 from kb_search.documents.sections import SectionBuilder
 
@@ -49,12 +49,11 @@ def read_workbook(data: bytes, _text: str, name: str, max_section_chars: int) ->
         finally:
             book.close()
     title = own_title(properties.title) or name
-    keywords = (properties.keywords or "").replace(";", ",").split(",")
     return Document(
         title=title,
         mime="",
         sections=builder.build(title),
-        tags=tuple(word for word in map(clean_line, keywords) if word),
+        tags=keyword_tags(properties.keywords),
         metadata={"hidden_sheets": hidden} if hidden else {},
     )
 
