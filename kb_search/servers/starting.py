@@ -9,7 +9,7 @@ import contextlib
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -39,7 +39,7 @@ class Joined:
     """A connection that keeps the server running while it is open, and the server's address."""
 
     connection: socket.socket
-    description: Message
+    description: Message = field(repr=False)  # it holds the password
 
 
 @dataclass(frozen=True, kw_only=True)
