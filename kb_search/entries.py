@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,15 @@ import asyncpg
 
 from kb_search.database import Database, fetch
 from kb_search.errors import NotFound, QueryError
+from kb_search.ids import LEAST_ID, is_storable_id, storable_ids
 from kb_search.models import CollectionStats, Entry, StoredEntry, Synonym, WriteReport, as_tuple
-from kb_search.words import storable, storable_json
+from kb_search.words import is_list_of_texts, storable, storable_json
 
 if TYPE_CHECKING:
     from kb_search.database import Connection
 
 _BATCH = 500
-_BIGINT = range(-(2**63), 2**63)
+_MOST_SECTION_CHARS = 400  # with the collection's name it must fit into a row of an index
 
 
 async def write_entries(
@@ -62,7 +63,14 @@ async def write_entries(
 async def add_entries(
     database: Database, entries: Sequence[Entry], *, collection: str
 ) -> WriteReport:
-    """Adds or updates entries, all or nothing; tried again where two writers deadlock."""
+    """Adds or updates entries, all or nothing; tried again where two writers deadlock.
+
+    Raises:
+        QueryError: this is no list of entries, or one of them cannot be stored.
+    """
+    if not isinstance(entries, Iterable):
+        raise QueryError("give a list of entries, also for a single one")
+    entries = list(entries)
     if not entries:
         return WriteReport(ids=(), added=0, updated=0, unchanged=0)
     return await database.in_transaction(
@@ -75,8 +83,9 @@ async def get_entry(database: Database, entry_id: int) -> StoredEntry:
 
     Raises:
         NotFound: there is none.
+        QueryError: the id is no whole number.
     """
-    records = await database.read("entry_by_id", entry_id) if entry_id in _BIGINT else []
+    records = await database.read("entry_by_id", entry_id) if is_storable_id(entry_id) else []
     if not records:
         raise NotFound(f"no entry has the id {entry_id}")
     return stored_entry(records[0])
@@ -93,17 +102,17 @@ async def list_entries(
     """Entries by id, those after `after_id`, at most `limit` (None: all).
 
     Raises:
-        QueryError: `limit` is negative.
+        QueryError: `limit` is negative, or an argument has the wrong type.
     """
-    if limit is not None and not 0 <= limit < 2**31:
+    if limit is not None and (not is_storable_id(limit, name="limit") or not 0 <= limit < 2**31):
         raise QueryError("limit must be a whole number from 0 on")
-    if after_id is not None and after_id not in _BIGINT:
+    if after_id is not None and not is_storable_id(after_id, name="after_id"):
         raise QueryError("after_id is no id")
     records = await database.read(
         "listed_entries",
         collection,
-        section,
-        _BIGINT.start if after_id is None else after_id,
+        _section(section),
+        LEAST_ID if after_id is None else after_id,
         2**31 - 1 if limit is None else limit,
     )
     return [stored_entry(record) for record in records]
@@ -121,15 +130,16 @@ async def remove_entries(
     """Removes what meets every condition given; returns how many entries are gone.
 
     Raises:
-        QueryError: no condition is given.
+        QueryError: no condition is given, or one has the wrong type.
     """
     if ids is None and section is None and document is None and collection is None:
         raise QueryError("say what to remove: ids, section, document or collection")
     if collection is None and section is not None:
         collection = default_collection
-    if document is not None and document not in _BIGINT:
+    if document is not None and not is_storable_id(document, name="document"):
         return 0
-    wanted = None if ids is None else [i for i in ids if i in _BIGINT]
+    wanted = None if ids is None else storable_ids(ids)
+    section = _section(section)
     async with database.transaction() as connection:
         (record,) = await fetch(connection, "remove_entries", collection, wanted, section, document)
         if ids is None and section is None:
@@ -196,35 +206,47 @@ def stored_entry(record: asyncpg.Record) -> StoredEntry:
     )
 
 
+def _section(name: str | None) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise QueryError("section must be a text")
+    return None if name is None else storable(name)
+
+
 def _row(entry: Entry) -> dict[str, Any]:
     _check_types(entry)
-    if not (entry.title.strip() or entry.content.strip()):
+    if not (storable(entry.title).strip() or storable(entry.content).strip()):
         raise QueryError("an entry needs a title or a content")
-    row = {
+    try:
+        metadata = storable_json(entry.metadata)
+        json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise QueryError(f"entry {entry.title!r}: metadata is not JSON ({error})") from None
+    return {
         "section": storable(entry.section),
         "title": storable(entry.title),
         "content": storable(entry.content),
         "aliases": [storable(alias) for alias in entry.aliases],
         "tags": [storable(tag) for tag in entry.tags],
-        "metadata": storable_json(entry.metadata),
+        "metadata": metadata,
         "source": None if entry.source is None else storable(entry.source),
     }
-    try:
-        json.dumps(row, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise QueryError(f"entry {entry.title!r}: metadata is not JSON ({error})") from None
-    return row
 
 
 def _check_types(entry: Entry) -> None:
     """QueryError for what would be stored as something else: a text for a list of texts."""
+    if not isinstance(entry, Entry):
+        raise QueryError(f"an entry must be an Entry, not {type(entry).__name__}")
     for name in ("section", "title", "content"):
         if not isinstance(getattr(entry, name), str):
             raise QueryError(f"entry {entry.title!r}: {name} must be a text")
     for name in ("aliases", "tags"):
         values = getattr(entry, name)
-        if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        if not is_list_of_texts(values):
             raise QueryError(f"entry {entry.title!r}: {name} must be a list of texts")
+    if entry.source is not None and not isinstance(entry.source, str):
+        raise QueryError(f"entry {entry.title!r}: source must be a text")
+    if len(entry.section) > _MOST_SECTION_CHARS:
+        raise QueryError(f"a section's name has at most {_MOST_SECTION_CHARS} characters")
     if not isinstance(entry.metadata, Mapping):
         raise QueryError(f"entry {entry.title!r}: metadata must be an object")
 

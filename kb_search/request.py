@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from kb_search import web_syntax
 from kb_search.errors import QueryError
+from kb_search.ids import storable_ids
 from kb_search.layers import fts
 from kb_search.models import Mode, Syntax
-from kb_search.words import Question, clean, or_query, storable, storable_json
+from kb_search.words import Question, clean, is_list_of_texts, or_query, storable, storable_json
 
 if TYPE_CHECKING:
     from kb_search.settings import Settings
@@ -92,9 +93,10 @@ def collection_name(name: str) -> str:
     Raises:
         QueryError: it is no text of 1 to 200 characters.
     """
-    if not isinstance(name, str) or not 1 <= len(name) <= 200:
+    bare = storable(name) if isinstance(name, str) else ""
+    if not 1 <= len(bare) <= 200:
         raise QueryError("a collection's name has 1 to 200 characters")
-    return storable(name)
+    return bare
 
 
 def _filters(
@@ -102,7 +104,7 @@ def _filters(
 ) -> fts.Filters:
     if section is not None and not isinstance(section, str):
         raise QueryError("section must be a text")
-    if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags or ()):
+    if tags is not None and not is_list_of_texts(tags):
         raise QueryError("tags must be a list of texts")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise QueryError("metadata must be an object")
@@ -120,11 +122,7 @@ def _filters(
 def _documents(documents: Sequence[int] | None) -> tuple[int, ...] | None:
     if documents is None:
         return None
-    if isinstance(documents, str | bytes | int) or not all(
-        isinstance(one, int) and not isinstance(one, bool) and abs(one) < 2**63 for one in documents
-    ):
-        raise QueryError("documents must be a list of ids")
-    return tuple(documents)
+    return tuple(storable_ids(documents, name="documents"))
 
 
 def _demands(operators: web_syntax.Operators) -> str | None:

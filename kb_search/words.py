@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ _BLANKS = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+")
 # What no text may hold on its way to the server: NUL, and halves of surrogate pairs.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# Deep enough for any metadata; what holds itself would never end.
+_MOST_NESTED = 200
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 
 
@@ -32,14 +34,31 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", text)
 
 
-def storable_json(value: Any) -> Any:
-    """The JSON value without what jsonb cannot hold."""
+def is_list_of_texts(values: object) -> bool:
+    """Whether these are texts, and not one text, which is a list of texts too."""
+    return (
+        isinstance(values, Collection)  # what can be read twice, unlike a generator
+        and not isinstance(values, str | bytes)
+        and all(isinstance(value, str) for value in values)
+    )
+
+
+def storable_json(value: Any, *, depth: int = 0) -> Any:
+    """The JSON value without what jsonb cannot hold.
+
+    Raises:
+        ValueError: it is nested too deeply, or holds itself.
+    """
+    if depth > _MOST_NESTED:
+        raise ValueError(f"it is nested more than {_MOST_NESTED} deep")
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, Mapping):
-        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+        return {
+            storable(str(key)): storable_json(item, depth=depth + 1) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [storable_json(item) for item in value]
+        return [storable_json(item, depth=depth + 1) for item in value]
     return value
 
 
