@@ -5,8 +5,8 @@
 --
 --     INSERT INTO kb_search.entry (section, title, content) VALUES ('tarifas', 'Tarifas', '…');
 --
--- Functions name every schema: from PostgreSQL 17 on, index builds and generated columns run
--- under a restricted search_path.
+-- What indexes, generated columns and the owner's triggers call names every schema: from PostgreSQL 17
+-- on the first two run under a restricted search_path.
 
 DO $$
 BEGIN
