@@ -166,6 +166,11 @@ class Database:
         try:
             with error_boundary():
                 yield connection
+        except Unreachable:
+            # What ended this connection has most likely ended the idle ones too (a restart, a
+            # failover): each is made anew when it is next wanted, so that one call fails, not all.
+            await self.pool.expire_connections()
+            raise
         finally:
             with error_boundary():
                 await self.pool.release(connection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from urllib.parse import quote
 
 import asyncpg
@@ -230,6 +230,26 @@ async def test_connections_killed_while_idle_are_replaced(own):
         with suppress(Unreachable):  # where the end of a connection is not yet read
             await works(kb)
         assert await works(kb)
+
+
+async def test_after_a_lost_connection_the_idle_ones_are_made_anew(own):
+    async with configured(own, pool_max_size=3) as kb:
+
+        async def backends():
+            async with AsyncExitStack() as held:
+                taken = [await held.enter_async_context(kb.database.connection()) for _ in range(3)]
+                return {
+                    await connection.fetchval("SELECT pg_backend_pid()") for connection in taken
+                }
+
+        before = await backends()
+        async with locked(own) as connection:
+            search = asyncio.create_task(kb.search("tarifas"))
+            await connection.fetchval("SELECT pg_terminate_backend($1)", await waiting(connection))
+            with pytest.raises(Unreachable):
+                await search
+        assert len(before) == 3
+        assert not before & await backends()
 
 
 async def test_a_cancelled_search_gives_its_connection_back(own):
