@@ -610,6 +610,7 @@ RETURNS TABLE (
     synonyms jsonb, total_entries bigint, total_words bigint
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
@@ -735,6 +736,7 @@ RETURNS TABLE (
     total double precision, needles integer[], parts double precision[]
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column

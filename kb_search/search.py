@@ -58,9 +58,7 @@ async def run_search(
     started = time.perf_counter()
     arm = None
     if meaning is not None:
-        arm = meaning.ask(
-            request.question.text, mode=request.mode, collection=request.collection
-        )
+        arm = meaning.ask(request.question.text, mode=request.mode, collection=request.collection)
     degraded: tuple[str, ...] = ()
     try:
         async with database.connection() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -141,6 +142,20 @@ class Settings(BaseSettings):
 
     _lists = field_validator("fallback_sections", mode="before")(comma_separated)
 
+    @field_validator("tagger_url", "embedder_url")
+    @classmethod
+    def _reachable_by_http(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            parts = urlsplit(value)
+            fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError("must be an address such as http://localhost:11434/v1")
+        return value
+
     @field_validator("dsn")
     @classmethod
     def _not_blank(cls, value: SecretStr | None) -> SecretStr | None:
@@ -176,9 +191,9 @@ def _checked(values: dict[str, Any]) -> Settings:
 
 def bad_settings(error: ValidationError, *, prefix: str) -> ConfigError:
     """Every variable that is wrong, and how; no value is in the message, for it may be secret."""
-    return ConfigError(
-        "; ".join(
-            f"{prefix}{'_'.join(str(part) for part in item['loc'][:1]).upper()}: {item['msg']}"
-            for item in error.errors(include_input=False, include_url=False)
-        )
+    lines = []
+    for item in error.errors(include_input=False, include_url=False):
+        name = "_".join(str(part) for part in item["loc"][:1]).upper()
+        lines.append(f"{prefix}{name}: {item['msg'].removeprefix('Value error, ')}")
+    return ConfigError("; ".join(lines))
     )

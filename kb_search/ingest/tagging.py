@@ -9,7 +9,7 @@ import asyncio
 import http.client
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -47,7 +47,7 @@ class Tagger:
 
     url: str
     model: str
-    key: str | None
+    key: str | None = field(repr=False)
     timeout_s: float
     max_chars: int
 

@@ -77,8 +77,7 @@ async def asked(
         dimensions[collection] = state["dimension"]
         try:
             question = await (
-                early
-                or _question(embedder, breaker, text, state["dimension"], database.settings)
+                early or _question(embedder, breaker, text, state["dimension"], database.settings)
             )
         except EmbedderFailed as error:
             return Asked(degraded=(f"embedder: {error.reason}", *missing))

@@ -68,9 +68,7 @@ async def measured_levels(embedder: Embedder, *, dimension: int | None) -> tuple
         dimension=len(asked[0]),
     )
     near = [_cosine(q, a) for q, a in zip(asked, told, strict=True)]
-    apart = [
-        _cosine(asked[i], told[j]) for i, j in product(range(len(_PAIRS)), repeat=2) if i != j
-    ]
+    apart = [_cosine(asked[i], told[j]) for i, j in product(range(len(_PAIRS)), repeat=2) if i != j]
     level = _mean(apart)
     asked_alike = [_cosine(a, b) for a, b in combinations(asked, 2)]
     excess = max(0.0, _ALIAS_FACTOR * (_mean(asked_alike) - level))

@@ -46,9 +46,9 @@ class Evidence:
 def evidence(reading: Reading, candidates: Sequence[Candidate]) -> Evidence:
     """The evidence for the first of the candidates (at least one)."""
     first = candidates[0]
-    nearest = sorted(
-        (c.nearness for c in candidates if c.nearness is not None), reverse=True
-    ) or [0.0]
+    nearest = sorted((c.nearness for c in candidates if c.nearness is not None), reverse=True) or [
+        0.0
+    ]
     worth: dict[int, float] = {}
     for place in first.ranked.parts:
         needle = reading.needles[place]

@@ -45,7 +45,7 @@ class Endpoint:
         self.model = model
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"KB_SEARCH_EMBEDDER_URL: {url!r} is no http(s) address")
+            raise ConfigError("KB_SEARCH_EMBEDDER_URL is no http(s) address")
         self._secure = parts.scheme == "https"
         self._host, self._port, self._path = parts.hostname, parts.port, parts.path
         self._body, self._read, self._prefixes = body, read, prefixes

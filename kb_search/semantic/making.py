@@ -63,9 +63,7 @@ class _Work:
             self.parts[entry["id"]] = parts_of(entry)
             there = set(entry["digests"])
             self.missing += [
-                (entry["id"], part)
-                for part in self.parts[entry["id"]]
-                if part.digest not in there
+                (entry["id"], part) for part in self.parts[entry["id"]] if part.digest not in there
             ]
 
     def chunk(self, start: int, most: int) -> list[tuple[int, Part]]:

@@ -174,6 +174,10 @@ CREATE OR REPLACE TRIGGER entry_vectors_removed AFTER DELETE ON kb_search.entry
 CREATE OR REPLACE TRIGGER entry_vectors_emptied AFTER TRUNCATE ON kb_search.entry
     FOR EACH STATEMENT EXECUTE FUNCTION kb_search.forget_vectors();
 
+-- They run as the owner: nobody else may hang them on a table of their own.
+REVOKE EXECUTE ON FUNCTION kb_search.queue_added_vectors(), kb_search.queue_changed_vectors(),
+    kb_search.remove_vectors(), kb_search.forget_vectors() FROM PUBLIC;
+
 -- 4. The words of entries that the vectors brought -----------------------------------------------------
 -- As kb_search.ranked_entries() does it, for entries named by their id: one that holds none of the
 -- words comes too, with a total of 0.
@@ -187,7 +191,8 @@ RETURNS TABLE (
     total double precision, needles integer[], parts double precision[]
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN

@@ -106,7 +106,17 @@ async def test_a_role_that_may_only_insert_entries_keeps_the_frequencies_right(
         assert (await kb.search("entrada 7")).hits[0].title == "Entrada 7"
 
 
-@pytest.mark.parametrize("function", ["count_changed_rows", "forget_counts"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        "count_changed_rows",
+        "forget_counts",
+        "queue_added_vectors",
+        "queue_changed_vectors",
+        "remove_vectors",
+        "forget_vectors",
+    ],
+)
 async def test_nobody_can_hang_the_functions_of_the_counts_on_a_table_of_their_own(
     granted, function
 ):

@@ -12,14 +12,14 @@ RATES = Entry(section="tarifas", title="Tarifas", content="Desde 40 € la hora.
 
 
 def _nested(depth):
-    value = {}
+    value: dict[str, object] = {}
     for _ in range(depth):
         value = {"a": value}
     return value
 
 
 def _holding_itself():
-    value = {}
+    value: dict[str, object] = {}
     value["a"] = [value]
     return value
 

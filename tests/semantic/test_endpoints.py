@@ -171,7 +171,7 @@ def test_a_name_that_means_nothing_is_refused_with_what_would(name, told, monkey
 
 
 def test_a_bad_address_is_refused():
-    with pytest.raises(ConfigError, match="no http"):
+    with pytest.raises(ConfigError, match="KB_SEARCH_EMBEDDER_URL: must be an address"):
         open_embedder("ollama:m", load_settings(embedder_url="localhost:11434"))
 
 

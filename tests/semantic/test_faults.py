@@ -82,7 +82,10 @@ async def test_vectors_that_cannot_be_read_leave_the_answer_to_the_words(
     from kb_search import sql
     from kb_search.sql import statements
 
-    broken = {**statements(), "vector_state": "SELECT 1 FROM kb_search.not_there WHERE $1 = $2 OR $3"}
+    broken = {
+        **statements(),
+        "vector_state": "SELECT 1 FROM kb_search.not_there WHERE $1 = $2 OR $3",
+    }
     monkeypatch.setattr("kb_search.database.statements", lambda: broken)
     assert sql.statements is not None
     assert_lexical(await embedded.search("el horario"), "vectors: unavailable")
@@ -129,9 +132,7 @@ async def test_without_any_vector_at_all_making_them_is_an_error(kb, collection,
         await kb.embed(collection=collection)
 
 
-async def test_a_model_whose_vectors_changed_their_length_is_refused(
-    dsn, collection, embedded
-):
+async def test_a_model_whose_vectors_changed_their_length_is_refused(dsn, collection, embedded):
     async with with_embedder(dsn, collection, TopicEmbedder(dimension=30)) as kb:
         with pytest.raises(EmbedderFailed, match="30 numbers instead of 24"):
             await kb.embed(collection=collection)

@@ -27,9 +27,9 @@ async def without_pgvector(schema_database):
     )
     assert found
     await connection.execute(script)
-    assert await connection.fetchval(
-        "SELECT count(*) FROM pg_extension WHERE extname = 'vector'"
-    ) == 0
+    assert (
+        await connection.fetchval("SELECT count(*) FROM pg_extension WHERE extname = 'vector'") == 0
+    )
     await connection.close()
     return schema_database
 

@@ -109,3 +109,13 @@ def test_every_setting_has_a_description_and_every_number_bounds():
             kinds = {type(bound).__name__ for bound in field.metadata}
             assert kinds & {"Ge", "Gt"}, name
             assert "Le" in kinds, name
+
+
+@pytest.mark.parametrize("name", ["tagger_url", "embedder_url"])
+@pytest.mark.parametrize(
+    "address", ["host:80", "ftp://host/v1", "http:///v1", "http://host:abc", "http://u:secret@h:1z"]
+)
+def test_what_is_no_http_address_is_refused_and_not_shown(name, address):
+    with pytest.raises(ConfigError, match=f"KB_SEARCH_{name.upper()}: must be") as refused:
+        load_settings(**{name: address})
+    assert "secret" not in str(refused.value)
