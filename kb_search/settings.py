@@ -196,4 +196,3 @@ def bad_settings(error: ValidationError, *, prefix: str) -> ConfigError:
         name = "_".join(str(part) for part in item["loc"][:1]).upper()
         lines.append(f"{prefix}{name}: {item['msg'].removeprefix('Value error, ')}")
     return ConfigError("; ".join(lines))
-    )
