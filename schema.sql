@@ -758,7 +758,9 @@ BEGIN
         FROM jsonb_to_recordset($14::jsonb) AS d (wanted boolean, words text, phrases jsonb)
     ), candidate AS MATERIALIZED (
         SELECT e.id, e.updated_at,
-            e.stems || ''::tsvector AS stems, e.words || ''::tsvector AS words, -- out of the TOAST once
+            -- a longer entry lies in the TOAST: unpacked once here, not once a word
+            CASE WHEN e.content_words > 150 THEN e.stems || ''::tsvector ELSE e.stems END AS stems,
+            CASE WHEN e.content_words > 150 THEN e.words || ''::tsvector ELSE e.words END AS words,
             $11::real / ln(exp(1.0) + $13::real * e.content_words / greatest($9::real, 1)) AS content_weight
         FROM kb_search.entry AS e
         WHERE e.stems @@ ((quote_literal(kb_search.collection_lexeme($1::text)))::tsquery

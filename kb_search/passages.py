@@ -16,6 +16,12 @@ _LETTER = "[^\\W_][\u0300-\u036f\u00ad\u200b-\u200d]*"
 _COMPOUND = re.compile(
     rf"\+?\d{{1,4}}(?:[ .-]\d{{2,4}}){{2,}}(?!\d)|\.?(?:{_LETTER})+(?:[-.'’＇@/+#]+(?:{_LETTER})+)*(?:\+\+|#)?"  # noqa: RUF001, E501 - as typed
 )
+# Most texts have none of what makes a compound: a word is then a run of letters and digits.
+_JOINED = re.compile(
+    r"[^\W_][-.'’＇@/+#]+[^\W_]|\+\+|#|\d \d|\.net\b|[\u0300-\u036f\u00ad\u200b-\u200d]",  # noqa: RUF001 - as typed
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[^\W_]+")
 _PART = re.compile(rf"(?:{_LETTER})+(?:\+\+|#(?!\w))?|\.net\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?…]+[\"»”)]*\s+|\n\s*\n")
 # As much of a text as the database indexes (schema.sql, section 3).
@@ -53,7 +59,8 @@ class Text:
 
 def _matches(text: str, needle_of: Mapping[str, int]) -> Iterator[Match]:
     """In order, disjoint."""
-    for compound in _COMPOUND.finditer(text, 0, _READ_CHARS):
+    words = _COMPOUND if _JOINED.search(text, 0, _READ_CHARS) else _PLAIN
+    for compound in words.finditer(text, 0, _READ_CHARS):
         word = compound.group()
         whole = _key(word)
         needle = needle_of.get(whole)
