@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -41,7 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The settings of whoever runs the tests are not theirs."""
+    """The settings of whoever runs the tests are not theirs; nor is a SIGINT that goes unheard.
+
+    A shell starts what it puts in the background with SIGINT ignored, and so would be the
+    programs that tests start in order to interrupt them.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in os.environ if name.startswith("KB_SEARCH_")]:
         if not name.startswith("KB_SEARCH_TEST_"):
             del os.environ[name]
