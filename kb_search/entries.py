@@ -12,14 +12,21 @@ import asyncpg
 from kb_search.database import Database, fetch
 from kb_search.errors import NotFound, QueryError
 from kb_search.ids import LEAST_ID, is_storable_id, storable_ids
-from kb_search.models import CollectionStats, Entry, StoredEntry, Synonym, WriteReport, as_tuple
+from kb_search.models import (
+    MOST_SECTION_CHARS,
+    CollectionStats,
+    Entry,
+    StoredEntry,
+    Synonym,
+    WriteReport,
+    as_tuple,
+)
 from kb_search.words import is_list_of_texts, storable, storable_json
 
 if TYPE_CHECKING:
     from kb_search.database import Connection
 
 _BATCH = 500
-_MOST_SECTION_CHARS = 400  # with the collection's name it must fit into a row of an index
 
 
 async def write_entries(
@@ -245,8 +252,8 @@ def _check_types(entry: Entry) -> None:
             raise QueryError(f"entry {entry.title!r}: {name} must be a list of texts")
     if entry.source is not None and not isinstance(entry.source, str):
         raise QueryError(f"entry {entry.title!r}: source must be a text")
-    if len(entry.section) > _MOST_SECTION_CHARS:
-        raise QueryError(f"a section's name has at most {_MOST_SECTION_CHARS} characters")
+    if len(entry.section) > MOST_SECTION_CHARS:
+        raise QueryError(f"a section's name has at most {MOST_SECTION_CHARS} characters")
     if not isinstance(entry.metadata, Mapping):
         raise QueryError(f"entry {entry.title!r}: metadata must be an object")
 

@@ -11,6 +11,9 @@ Layer = Literal["fts", "typo", "semantic", "hybrid", "fallback"]
 Mode = Literal["auto", "lexical", "semantic", "hybrid"]
 Syntax = Literal["plain", "web"]
 
+# Characters of a section's name: with the collection's it must fit into a row of an index.
+MOST_SECTION_CHARS = 400
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:

@@ -59,6 +59,8 @@ def read_text(path: Path) -> str:
         SeedError: it cannot be read, is not UTF-8, or holds NUL bytes.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise SeedError("is no plain file: give the name of a file", path=path)
         data = path.read_bytes()
     except FileNotFoundError:
         raise SeedError("there is no such file", path=path) from None

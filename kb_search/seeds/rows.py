@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from kb_search.models import Entry
+from kb_search.models import MOST_SECTION_CHARS, Entry
 
 KEYS = ("section", "title", "content", "aliases", "tags", "metadata", "source")
 _REQUIRED = ("section", "title", "content")
@@ -33,7 +33,7 @@ def entry_from_row(row: object) -> Entry:
         if key not in row:
             raise RowError(f"{key!r} is missing")
     return Entry(
-        section=_required_text(row, "section"),
+        section=_section(row),
         title=_required_text(row, "title"),
         content=_required_text(row, "content"),
         aliases=_texts(row, "aliases"),
@@ -67,6 +67,13 @@ def _required_text(row: Mapping[str, object], key: str) -> str:
     value = _text(row, key)
     if not value.replace("\0", "").strip():
         raise RowError(f"{key!r} is blank", key)
+    return value
+
+
+def _section(row: Mapping[str, object]) -> str:
+    value = _required_text(row, "section")
+    if len(value) > MOST_SECTION_CHARS:
+        raise RowError(f"'section' has more than {MOST_SECTION_CHARS} characters", "section")
     return value
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -116,6 +117,7 @@ BAD_JSONL = {
     "the key 'title' is there twice": '{"section": "a", "title": "b", "title": "c"}',
     "nested too deeply": "[" * 100_000,
     "'title' is missing": jsonl({"section": "a", "content": "c"}),
+    "'section' has more than 400 characters": jsonl(ROW | {"section": "s" * 401}),
     "'content' is blank": jsonl(ROW | {"content": " \n"}),
     "'title' is blank": jsonl(ROW | {"title": "\0"}),
     "'title' must be text (in quotes), not a number": jsonl(ROW | {"title": 3}),
@@ -222,6 +224,14 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path):
     (tmp_path / "carpeta.csv").mkdir()
     with pytest.raises(SeedError, match="cannot be read: Is a directory"):
         read_seed(tmp_path / "carpeta.csv")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.sql", "a.csv"])
+def test_what_would_be_waited_for_is_no_file(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SeedError, match="is no plain file"):
+        read_seed(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.txt", "a"])
