@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path

@@ -85,7 +85,8 @@ def _check_home(home: Home, shown: Path) -> None:
                 f"{shown} belongs to {_account_name(found.st_uid)}: work as that user, or choose "
                 "another folder with KB_SEARCH_DATA_DIR."
             ) from None
-    if not home.lock.exists() and any(os.scandir(home.path)):
+    # in this order: whoever makes the folder makes the lock before anything else
+    if any(os.scandir(home.path)) and not home.lock.exists():
         raise ServerFault(
             f"{shown} holds files that are not an embedded server's: choose another folder with "
             "KB_SEARCH_DATA_DIR."

@@ -131,6 +131,13 @@ async def test_one_process_reads_many_files(folder, started):
     assert started[0].returncode is not None
 
 
+async def test_a_large_caller_makes_no_reading_process_end_early(folder, started):
+    ballast = b"x" * 450_000_000
+    assert len(await told(sorted(folder.glob("*.md")), workers=1)) == 6
+    assert len(started) == 1
+    assert ballast
+
+
 async def test_a_process_that_reads_files_knows_no_secret(folder, monkeypatch):
     monkeypatch.setenv("KB_SEARCH_DSN", "postgresql://me:secreto@a/b")
     monkeypatch.setenv("PGPASSWORD", "secreto")

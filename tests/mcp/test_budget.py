@@ -38,7 +38,7 @@ async def crowded(dsn):
                     for n in range(30)
                 ),
                 *(
-                    Entry(section=f"{n} " + "sección " * 100, title="t", content="caldera")
+                    Entry(section=f"{n} " + "sección " * 49, title="t", content="caldera")
                     for n in range(100)
                 ),
             ]
