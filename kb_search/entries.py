@@ -176,11 +176,10 @@ async def add_synonym(
     Raises:
         QueryError: one side has no word, is too long, or both are the same.
     """
-    if max(len(phrase), len(synonym)) > 200:
+    sides = (storable(phrase), storable(synonym))
+    if max(map(len, sides)) > 200:
         raise QueryError("a synonym takes at most 200 characters a side")
-    records = await database.write(
-        "add_synonym", collection, storable(phrase), storable(synonym), both_ways
-    )
+    records = await database.write("add_synonym", collection, *sides, both_ways)
     if not records:
         raise QueryError("a synonym needs two different sides, each with a word")
     return Synonym(**records[0])

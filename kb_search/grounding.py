@@ -59,8 +59,10 @@ def grounding_text(result: SearchResult, *, max_chars: int) -> str:
     end, and the text says how many.
 
     Raises:
-        QueryError: `max_chars` is below 1000.
+        QueryError: `max_chars` is below 1000, or no whole number.
     """
+    if isinstance(max_chars, bool) or not isinstance(max_chars, int):
+        raise QueryError(f"max_chars must be a whole number, not {type(max_chars).__name__}")
     if max_chars < MIN_CHARS:
         raise QueryError(f"max_chars must be at least {MIN_CHARS}, not {max_chars}")
     label_chars = min(_LABEL_CHARS, max_chars // 20)

@@ -10,7 +10,7 @@ LEAST_ID = -(2**63)
 
 
 def is_storable_id(value: object, *, name: str = "an id") -> bool:
-    """Whether a row can have this id.
+    """Whether a row can have this id (or this count, by another `name`).
 
     Raises:
         QueryError: it is no whole number; text of digits is none either.

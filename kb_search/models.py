@@ -225,7 +225,11 @@ class SearchResult:
     documents: tuple[DocumentInfo, ...] = ()
 
     def to_context(self, *, max_chars: int = 6000) -> str:
-        """Numbered, citable grounding text of at most `max_chars` characters, in Spanish."""
+        """Numbered, citable grounding text of at most `max_chars` characters, in Spanish.
+
+        Raises:
+            QueryError: `max_chars` is below 1000.
+        """
         from kb_search.grounding import grounding_text
 
         return grounding_text(self, max_chars=max_chars)

@@ -20,6 +20,7 @@ import asyncpg
 from kb_search.database import Database, fetch
 from kb_search.entries import get_entry
 from kb_search.errors import KbError, NotFound, QueryError
+from kb_search.ids import is_storable_id
 from kb_search.models import SearchResult, StoredEntry, UnansweredGroup
 from kb_search.settings import Settings
 from kb_search.words import clean, storable
@@ -115,9 +116,9 @@ async def unanswered(
     Raises:
         QueryError: `days` or `limit` is out of bounds.
     """
-    if not 1 <= days <= 3650:
+    if not (is_storable_id(days, name="days") and 1 <= days <= 3650):
         raise QueryError("days must be a whole number from 1 to 3650")
-    if not 1 <= limit < 2**31:
+    if not (is_storable_id(limit, name="limit") and 1 <= limit < 2**31):
         raise QueryError("limit must be a whole number from 1 on")
     records = await database.read("unanswered_questions", collection, days, _MOST_COMPARED)
     words = [record["words"] or "" for record in records]
@@ -179,7 +180,7 @@ async def add_alias(
 async def _entry(
     database: Database, entry: int | str, *, collection: str | None, default: str
 ) -> StoredEntry:
-    if isinstance(entry, int):
+    if not isinstance(entry, str):
         found = await get_entry(database, entry)
         if collection is not None and found.collection != collection:
             raise NotFound(f"no entry has the id {entry} in the collection {collection!r}")

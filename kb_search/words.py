@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kb_search.errors import QueryError
+
 # A run of letters and digits with what belongs inside a word (Node.js, O'Brien, C++, c#, .NET,
 # post-venta, info@ejemplo.es): the database's analysis takes it apart.
 _TYPED = re.compile(r"\.?[^\W_]+(?:[-.'’＇@/+#_]*[^\W_]+)*(?:\+\+|#)?")  # noqa: RUF001 - as typed
@@ -30,7 +32,13 @@ class Question:
 
 
 def storable(text: str) -> str:
-    """The text without what PostgreSQL cannot hold: NUL and lone surrogates."""
+    """The text without what PostgreSQL cannot hold: NUL and lone surrogates.
+
+    Raises:
+        QueryError: it is no text.
+    """
+    if not isinstance(text, str):
+        raise QueryError(f"a text is wanted, not {type(text).__name__}")
     return _UNSTORABLE.sub("", text)
 
 

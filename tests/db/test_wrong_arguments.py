@@ -134,3 +134,33 @@ async def test_a_section_is_listed_and_removed_by_what_is_left_of_its_name(kb):
     (entry_id,) = await kb.add([replace(RATES, section="tari\x00fas")])
     assert [entry.id for entry in await kb.entries(section="tari\ud800fas")] == [entry_id]
     assert await kb.remove(section="\x00tarifas") == 1
+
+
+@pytest.mark.parametrize("wrong", [None, 1, b"a", ["a"]])
+async def test_what_is_wanted_as_a_text_is_one(kb, wrong):
+    (entry_id,) = await kb.add([RATES])
+    for call in (
+        kb.add_synonym(wrong, "precio"),
+        kb.add_synonym("precio", wrong),
+        kb.remove_synonym(wrong, "precio"),
+        kb.add_alias(entry_id, wrong),
+    ):
+        with pytest.raises(QueryError, match="text"):
+            await call
+
+
+@pytest.mark.parametrize("wrong", ["7", 1.5, True, [1]])
+async def test_a_count_is_a_whole_number(kb, wrong):
+    with pytest.raises(QueryError, match="whole number"):
+        await kb.unanswered(days=wrong)
+    with pytest.raises(QueryError, match="whole number"):
+        await kb.unanswered(limit=wrong)
+    found = await kb.search("tarifas")
+    with pytest.raises(QueryError, match="whole number"):
+        found.to_context(max_chars=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 1.0, True, ["s/t"]])
+async def test_an_alias_goes_to_an_id_or_a_section_and_title(kb, wrong):
+    with pytest.raises(QueryError, match="whole number"):
+        await kb.add_alias(wrong, "precio")
