@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -235,6 +235,13 @@ class SearchResult:
         return grounding_text(self, max_chars=max_chars)
 
 
-def as_tuple(values: Iterable[str] | None) -> tuple[str, ...]:
-    """The texts of a database array, None as empty."""
-    return tuple(values or ())
+def as_tuple(values: Sequence[Any] | None) -> tuple[str, ...]:
+    """The texts of a database array, None as empty.
+
+    What plain SQL may put into one is no text: a NULL is left out, rows of a matrix are joined.
+    """
+    if values is None:
+        return ()
+    if any(isinstance(value, list) for value in values):
+        return tuple(text for value in values for text in as_tuple(value))
+    return tuple(value for value in values if value is not None)
