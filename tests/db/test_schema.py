@@ -280,10 +280,15 @@ async def test_a_database_with_the_c_ctype_works_and_the_doctor_says_what_it_cos
     assert "C.UTF-8" in case.message
 
 
+def unwell(found) -> set[str]:
+    """The names of what is not well; pgvector is for the server to have or not."""
+    return {check.name for check in found if check.level != "ok"} - {"pgvector"}
+
+
 async def test_the_doctor_finds_nothing_wrong_with_a_sound_database(schema_database):
     async with KnowledgeBase.open(dsn=schema_database) as kb:
         await kb.add([RATES])
-        assert {check.level for check in await kb.doctor()} == {"ok"}
+        assert unwell(await kb.doctor()) == set()
 
 
 async def test_data_of_another_analysis_are_told_and_made_again(schema_database):
@@ -319,7 +324,7 @@ async def test_data_of_another_analysis_are_told_and_made_again(schema_database)
     assert (stale["differ"], fresh["differ"]) == (True, False)
     assert report.entries == 1
     assert report.analysis == mended["analysis"].message
-    assert {check.level for check in mended.values()} == {"ok"}
+    assert unwell(mended.values()) == set()
     assert result.layer == "fts"
 
 
