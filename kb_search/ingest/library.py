@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kb_search.database import Database, fetch
 from kb_search.errors import NotFound, QueryError
+from kb_search.ids import LEAST_ID, is_storable_id
 from kb_search.ingest.values import CorpusStats, Heading, SectionView, StoredDocument
 from kb_search.layers.descriptions import document_info
 from kb_search.models import DocumentInfo, StoredEntry, as_tuple
@@ -16,7 +17,6 @@ from kb_search.words import storable
 if TYPE_CHECKING:
     import asyncpg
 
-_BIGINT = range(-(2**63), 2**63)
 _MOST_NEIGHBOURS = 100
 _MOST_TAGS = 50
 
@@ -29,7 +29,7 @@ async def get_document(
     Raises:
         NotFound: there is none with this id.
     """
-    if document_id not in _BIGINT:
+    if not is_storable_id(document_id, name="a document's id"):
         raise NotFound(f"no document has the id {document_id}")
     async with (
         database.connection() as connection,
@@ -112,7 +112,7 @@ async def get_section(
     """
     if isinstance(neighbours, bool) or not 0 <= neighbours <= _MOST_NEIGHBOURS:
         raise QueryError(f"neighbours must be a whole number from 0 to {_MOST_NEIGHBOURS}")
-    if section_id not in _BIGINT:
+    if not is_storable_id(section_id, name="a section's id"):
         raise NotFound(f"no section of a document has the id {section_id}")
     async with (
         database.connection() as connection,
@@ -168,7 +168,7 @@ async def list_documents(
     """
     if limit is not None and not 0 <= limit < 2**31:
         raise QueryError("limit must be a whole number from 0 on")
-    if after_id is not None and after_id not in _BIGINT:
+    if after_id is not None and not is_storable_id(after_id, name="after_id"):
         raise QueryError("after_id is no id")
     if isinstance(tags, str):
         raise QueryError("tags must be a list of texts")
@@ -180,7 +180,7 @@ async def list_documents(
         None if source is None else storable(source),
         None if title is None else storable(title),
         tagged,
-        _BIGINT.start if after_id is None else after_id,
+        LEAST_ID if after_id is None else after_id,
         2**31 - 1 if limit is None else limit,
     )
     return [document_info(record) for record in records]

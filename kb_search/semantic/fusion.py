@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kb_search.hits import ranked_hit, score
 from kb_search.layers import fts
+from kb_search.models import as_tuple
 from kb_search.semantic.arm import Asked, nearest
 from kb_search.words import fold
 
@@ -128,7 +129,8 @@ def word_for_word(reading: Reading, first: fts.Ranked | None) -> bool:
     if first is None:
         return False
     asked = _words(reading.question.text)
-    return any(_words(text) == asked for text in (first.row["title"], *first.row["aliases"]))
+    ways = (first.row["title"], *as_tuple(first.row["aliases"]))
+    return any(_words(text) == asked for text in ways)
 
 
 def _words(text: str) -> list[str]:

@@ -164,3 +164,14 @@ async def test_a_count_is_a_whole_number(kb, wrong):
 async def test_an_alias_goes_to_an_id_or_a_section_and_title(kb, wrong):
     with pytest.raises(QueryError, match="whole number"):
         await kb.add_alias(wrong, "precio")
+
+
+@pytest.mark.parametrize("wrong", ["1", True, 1.0, None, [1]])
+async def test_what_is_no_id_of_a_document_or_section_is_refused_at_once(kb, wrong):
+    with pytest.raises(QueryError):
+        await kb.get_document(wrong)
+    with pytest.raises(QueryError):
+        await kb.get_section(wrong)
+    if wrong is not None:
+        with pytest.raises(QueryError):
+            await kb.list_documents(after_id=wrong)
