@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kb_search.models import as_tuple
+
 # A content up to this many characters stays whole; a longer one is cut into passages of about
 # _PASSAGE characters at the ends of paragraphs or sentences. Small models read some 500 tokens.
 _WHOLE = 1_600
@@ -52,7 +54,8 @@ def parts_of(entry: Fields) -> list[Part]:
     A content that is not cut has a vector with its title and one without.
     """
     title = entry["title"].strip()
-    named = " > ".join([*(entry["heading_path"] or ()), title]) if entry["heading_path"] else title
+    headings = as_tuple(entry["heading_path"])
+    named = " > ".join([*headings, title]) if headings else title
     parts = [Part("title", title)] if title else []
     content = entry["content"].strip()
     pieces = passages(content)
@@ -61,7 +64,8 @@ def parts_of(entry: Fields) -> list[Part]:
     if len(pieces) == 1 or not named:
         parts += [Part("content", piece) for piece in pieces]
     # only blanks are cut off, as the database's btrim() does
-    parts += [Part("alias", a.strip(" ")[:_LONGEST]) for a in entry["aliases"] or () if a.strip()]
+    aliases = as_tuple(entry["aliases"])
+    parts += [Part("alias", alias.strip(" ")[:_LONGEST]) for alias in aliases if alias.strip()]
     return list({part.text: part for part in reversed(parts)}.values())[::-1]
 
 

@@ -167,3 +167,14 @@ async def test_nothing_heavy_is_imported_before_a_vector_is_needed(dsn):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+async def test_an_alias_that_is_null_in_plain_sql_breaks_no_search(embedded, collection):
+    await embedded.pool.execute(
+        "UPDATE kb_search.entry SET aliases = ARRAY[NULL, 'mi acceso']"
+        " WHERE collection = $1 AND title = 'Inicio de sesión'",
+        collection,
+    )
+    await embedded.embed(collection=collection)
+    assert titles(await embedded.search("inicio de sesión"))[0] == "Inicio de sesión"
+    assert titles(await embedded.search("mi acceso"))[0] == "Inicio de sesión"
