@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb_search.database import Database, fetch
-from kb_search.errors import DatabaseError
 from kb_search.ingest.planning import Digests, place_of
 from kb_search.ingest.sections import (
     Tagging,
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
     from kb_search.database import Connection
     from kb_search.documents import Document, Found
-
-_DEADLOCK = "40P01"
-_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -57,21 +53,16 @@ async def keep_document(
     `planned_for` is the digest of what was kept when the file was read: where another run has
     kept something else since, the file itself says which of the two is the later.
     """
-    for attempt in range(1, _TRIES + 1):
-        try:
-            async with database.transaction() as connection:
-                return await _keep(
-                    connection,
-                    found,
-                    document,
-                    collection=collection,
-                    reading=reading,
-                    planned_for=planned_for,
-                )
-        except DatabaseError as error:
-            if error.sqlstate != _DEADLOCK or attempt == _TRIES:
-                raise
-    raise AssertionError("unreachable")
+    return await database.in_transaction(
+        lambda connection: _keep(
+            connection,
+            found,
+            document,
+            collection=collection,
+            reading=reading,
+            planned_for=planned_for,
+        )
+    )
 
 
 async def _keep(
